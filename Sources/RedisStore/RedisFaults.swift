@@ -113,12 +113,14 @@ extension RedisRefusal {
         case .outOfMemory: "Raise maxmemory of Redis, or set maxmemory-policy volatile-lru."
         case .misconfigured:
             """
-            Redis cannot save to disk: see its log, and free space. Without notifications and deferred verifications \
-            the gateway needs no persistence (save "").
+            Redis cannot save to disk: see its log, and free space. Without notifications, deferred verifications and \
+            `ownership` the gateway needs no persistence (save "").
             """
         case .loading, .busy, .tryAgain, .masterDown, .clusterDown:
             "This is usually temporary: check again in a moment, then see the log of Redis."
         case .moved, .ask: "This is a cluster: use redis+cluster:// in gateway.redis.url."
+        case .other where line.hasPrefix("NOREPLICAS"):
+            "Redis has fewer replicas than min-replicas-to-write: start them, or lower it."
         case .noScript, .other: "The gateway needs Redis 6.2 or later, or a compatible server: see its log."
         }
     }

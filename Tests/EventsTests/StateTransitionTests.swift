@@ -41,6 +41,14 @@ struct StateTransitionTests {
         #expect(chronicle.nextEventTime() == nil)
     }
 
+    @Test func `a notification of Apple's history announces the change that it names, however old it is`() throws {
+        var chronicle = Chronicle()
+        let later = Samples.day(170)
+        #expect(chronicle.take(try SignedNotice(Samples.subscribed), at: later).types == ["subscription.started"])
+        let refund = Samples.notice("REFUND", day: 20, Samples.period(1) { $0.refund(onDay: 20) })
+        #expect(chronicle.take(try SignedNotice(refund), at: later).types == ["subscription.refunded"])
+    }
+
     // MARK: Two sources
 
     @Test func `a notification that follows a verification announces nothing again`() throws {

@@ -11,7 +11,7 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Checks the configuration, expiring keys, Redis, the connection to Apple, certificates, system limits and \
             ports, with the same code as `serve`. Prints one line for each: ok, warning or failed. Takes as long as \
-            the slowest check, and 15 seconds at most. A gateway may run meanwhile.
+            the slowest check, and \(Doctor.Limits.time.components.seconds) seconds at most. A gateway may run meanwhile.
 
             Redis receives every command that the gateway sends, on keys that expire within a second. Apple receives \
             an empty receipt without a secret: only a customer's receipt can show whether a shared secret is right. \

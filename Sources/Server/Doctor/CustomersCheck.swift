@@ -11,27 +11,33 @@ internal import RedisStore
 internal import Settings
 
 extension AreaCheck {
-    func checkNotifications() {
+    func checkNotifications(_ store: StoreFinding) {
         let access = Access(AccessRules(configuration, try? ClientsFile(configuration, at: clock())))
         guard access.servedApps?.isEmpty != true else {
             return report.ok("path", "none is offered: the clients file names no app")
         }
         let path = "/apple/notifications" + (configuration.notifications.token == nil ? "" : "/{token}")
         report.ok("path", "POST \(path) for \(access.servedApps.map { "apps: \($0.count)" } ?? "any app")")
-        checkNotificationStore()
+        checkNotificationStore(store)
         checkAppNumbers(access.rules)
     }
 
-    private func checkNotificationStore() {
-        let seen =
-            if configuration.redis.url != nil {
+    private func checkNotificationStore(_ store: StoreFinding) {
+        switch store {
+        case .notConfigured where configuration.notifications.allowsVolatile:
+            report.ok("store", "there is no Redis: notifications and the states they leave end with the process")
+        case .notConfigured:
+            report.ok(
+                "store",
+                "there is no Redis: notifications are refused, unless gateway.notifications.allow_volatile is set")
+        case .kept(let isPersistent):
+            report.ok(
+                "store",
                 "Redis keeps up to \(configuration.notifications.backlog.configurationText) that are not applied yet"
-            } else if configuration.notifications.allowsVolatile {
-                "there is no Redis: notifications and the states they leave end with the process"
-            } else {
-                "there is no Redis: notifications are refused, unless gateway.notifications.allow_volatile is set"
-            }
-        report.ok("store", seen)
+                    + (isPersistent == false ? ", until it restarts (appendonly no)" : ""))
+        case .fault(let level, let seen, let advice):
+            report.record("store", level, "notifications get 503: \(seen)", advice)
+        }
     }
 
     private func checkAppNumbers(_ rules: AccessRules) {
@@ -44,7 +50,7 @@ extension AreaCheck {
     }
 
     /// Checks the settings for deferred verifications and ownership.
-    func checkVerifications() {
+    func checkVerifications(_ store: StoreFinding) {
         let clients = (try? ClientsFile(configuration, at: clock()))?.clients ?? []
         let rules = configuration.jobs
         report.ok(
@@ -57,7 +63,10 @@ extension AreaCheck {
             "a binding is kept for \(configuration.ownership.retention.configurationText) after its last use; "
                 + "fraud.suspected beyond \(configuration.ownership.maximumAccounts) accounts within "
                 + configuration.ownership.window.configurationText)
-        guard configuration.redis.url == nil else { return }
+        if case .fault(let level, let seen, let advice) = store {
+            report.record("store", level, "nothing is deferred, and `ownership` may be unknown: \(seen)", advice)
+        }
+        guard store == .notConfigured else { return }
         let deferring = clients.filter { $0.deferral != .onRequest }.map(\.name).sorted()
         if !deferring.isEmpty {
             report.warn(

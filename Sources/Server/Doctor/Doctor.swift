@@ -16,41 +16,68 @@ struct Doctor: Sendable {
     var clock: @Sendable () -> Timestamp = { .now() }
 
     enum Limits {
-        /// The time limit of one area, and so of all areas, because they run in parallel.
+        /// The time limit of one area, and so of all areas: the areas that wait for Redis's do nothing else that takes time.
         static let time: Duration = .seconds(12)
     }
 
     func check() async -> [CheckResult] {
-        await withTaskGroup(of: (CheckResult.Area, [CheckResult]).self) { group in
+        let redis = Task { await checkRedis() }
+        return await withTaskGroup(of: (CheckResult.Area, [CheckResult]).self) { group in
             for area in CheckResult.Area.allCases {
-                group.addTask { (area, await check(area)) }
+                group.addTask { (area, await check(area, redis)) }
             }
             let byArea = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             return CheckResult.Area.allCases.flatMap { byArea[$0] ?? [] }
         }
     }
 
-    private func check(_ area: CheckResult.Area) async -> [CheckResult] {
+    private typealias CheckedRedis = (results: [CheckResult], store: StoreFinding)
+
+    private func checkRedis() async -> CheckedRedis {
+        let (results, store) = await inTime(.redis) { report in
+            guard let check = RedisCheck(configuration: configuration, report: report, clock: clock) else {
+                return StoreFinding.notConfigured
+            }
+            return await check.run()
+        }
+        return (results, store ?? .unchecked)
+    }
+
+    private func check(_ area: CheckResult.Area, _ redis: Task<CheckedRedis, Never>) async -> [CheckResult] {
+        switch area {
+        case .redis: return await redis.value.results
+        case .notifications, .verifications:
+            let store = await redis.value.store
+            return await inTime(area) { await check(area, $0, store) }.results
+        default: return await inTime(area) { await check(area, $0) }.results
+        }
+    }
+
+    /// Runs the checks of an area within the time limit.
+    /// - Returns: the observations, and what the checks return; nil at the time limit.
+    private func inTime<Found: Sendable>(
+        _ area: CheckResult.Area, _ check: @escaping @Sendable (CheckReport) async -> Found
+    ) async -> (results: [CheckResult], found: Found?) {
         let report = CheckReport(area)
-        let ended: Void? = await value(within: Limits.time) { await check(area, report) }
-        if ended == nil {
+        let found = await value(within: Limits.time) { await check(report) }
+        if found == nil {
             report.fail(
                 "time", "the checks did not finish within \(Limits.time.configurationText)",
                 do: "Fix the problems above, and run the doctor again.")
         }
-        return report.close()
+        return (report.close(), found)
     }
 
-    private func check(_ area: CheckResult.Area, _ report: CheckReport) async {
+    private func check(_ area: CheckResult.Area, _ report: CheckReport, _ store: StoreFinding = .unchecked) async {
         let check = AreaCheck(configuration: configuration, environment: environment, report: report, clock: clock)
         switch area {
         case .configuration: check.checkSettings()
         case .clients: check.checkClients()
-        case .redis: await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
+        case .redis: break
         case .apple: await check.checkApple()
-        case .notifications: check.checkNotifications()
+        case .notifications: check.checkNotifications(store)
         case .webhooks: await check.checkWebhooks()
-        case .verifications: check.checkVerifications()
+        case .verifications: check.checkVerifications(store)
         case .certificates: check.checkCertificates()
         case .limits: check.checkLimits()
         case .ports: await check.checkPorts()

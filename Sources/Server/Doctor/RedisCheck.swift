@@ -17,6 +17,9 @@ struct RedisCheck {
     private let client: RedisClientConfiguration
     private let report: CheckReport
     private let clock: @Sendable () -> Timestamp
+    private let rules: AccessRules
+    /// True if the settings use what only Redis keeps.
+    private let usesKeptData: Bool
     private let redis: any RedisClient
     private let recorder = ConnectionRecorder()
 
@@ -44,24 +47,35 @@ struct RedisCheck {
         self.client = client
         self.report = report
         self.clock = clock
+        rules = AccessRules(configuration, try? ClientsFile(configuration, at: clock()))
+        usesKeptData = rules.useKeptData(configuration)
         redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton.next(), observer: recorder)
     }
 
-    func run() async {
+    func run() async -> StoreFinding {
         if let (seen, advice) = configuration.loginFault { report.warn("login", seen, do: advice) }
         redis.start()
         await connect()
         checkTopology()
-        if checkConnection() {
-            checkAnnouncements()
-            await checkLatency()
-            await checkClock()
-            await checkServer()
-            report.record(await JobCounts(redis), jobs)
-            // Last, because a replica's refusal to write makes the client disconnect.
-            await checkCommands()
-        }
+        let finding = checkConnection() ? await checkUse() : .unreachable
         await redis.shutdown()
+        return finding
+    }
+
+    private func checkUse() async -> StoreFinding {
+        checkAnnouncements()
+        await checkLatency()
+        await checkClock()
+        let counts = await JobCounts(redis)
+        let finding = await checkServer(isUsed: await hasKeptData(counts))
+        report.record(counts, jobs)
+        // Last, because a replica's refusal to write makes the client disconnect.
+        return await checkCommands() ?? finding
+    }
+
+    private func hasKeptData(_ counts: JobCounts?) async -> Bool {
+        if usesKeptData || counts.map({ $0.waiting > 0 }) == true { return true }
+        return await KeptNotifications.exist(in: redis, ofApps: rules.knownApps.sorted())
     }
 
     // MARK: - Connecting
@@ -141,18 +155,21 @@ struct RedisCheck {
 
     // MARK: - Using it
 
-    private func checkCommands() async {
+    /// - Returns: the fault for what Redis keeps; nil without one.
+    private func checkCommands() async -> StoreFinding? {
         let probes = RedisProbes.commands()
         let faults = zip(probes, await redis.send(probes)).compactMap { command, result -> (String, RedisError)? in
             guard case .failure(let error) = result, !error.isUnknownScript else { return nil }
             return (command.description, error)
         }
         guard let first = faults.first?.1 else {
-            return report.ok("commands", "all commands and scripts of the gateway are allowed and work")
+            report.ok("commands", "all commands and scripts of the gateway are allowed and work")
+            return nil
         }
         var names: [String] = []
         for (name, _) in faults where !names.contains(name) { names.append(name) }
         report.fail("commands", "\(names.listed): \(first.seen)", do: first.advice)
+        return .fault(.failed, seen: first.seen, advice: first.advice)
     }
 
     private func checkLatency() async {
@@ -193,14 +210,19 @@ struct RedisCheck {
             do: "Limits use Redis's clock, receipts this machine's: synchronise both (NTP).")
     }
 
-    private func checkServer() async {
+    private func checkServer(isUsed: Bool) async -> StoreFinding {
         do throws(RedisError) {
-            guard case .string(let text) = try await redis.send(RedisCommand("INFO")) else { return }
+            guard case .string(let text) = try await redis.send(RedisCommand("INFO")) else {
+                return .kept(isPersistent: nil)
+            }
             // A path in it may have other characters than ASCII: none that is reported does.
             let visible = text.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }
-            RedisServerInfo(String(decoding: visible, as: UTF8.self)).record(on: report)
+            return RedisServerInfo(String(decoding: visible, as: UTF8.self)).record(on: report, isUsed: isUsed)
         } catch {
-            report.ok("server", "version and memory were not checked: \(error.seen); the ACL rule +info allows it")
+            report.ok(
+                "server",
+                "version, memory and persistence were not checked: \(error.seen); the ACL rule +info allows it")
+            return .kept(isPersistent: nil)
         }
     }
 }

@@ -8,6 +8,7 @@ struct RedisServerInfo {
 
     /// CLIENT TRACKING and ACL users need it.
     private static let oldestMajorVersion = 6
+    private static let diskAdvice = "See the log of Redis: free space, or correct the permissions of its folder."
 
     init(_ text: String) {
         let pairs = text.split(whereSeparator: \.isNewline).compactMap { line -> (Substring, Substring)? in
@@ -17,9 +18,13 @@ struct RedisServerInfo {
         fields = Dictionary(pairs) { first, _ in first }
     }
 
-    func record(on report: CheckReport) {
+    /// - Parameter isUsed: true if Redis keeps data that no other system can restore.
+    /// - Returns: what the fields say about such data.
+    func record(on report: CheckReport, isUsed: Bool) -> StoreFinding {
         checkVersion(on: report)
-        checkMemory(on: report)
+        let policy = checkMemory(on: report)
+        let isPersistent = checkPersistence(on: report, isUsed: isUsed)
+        return policy.map { .evicts($0, isUsed: isUsed) } ?? .kept(isPersistent: isPersistent)
     }
 
     private func checkVersion(on report: CheckReport) {
@@ -32,28 +37,70 @@ struct RedisServerInfo {
         report.fail("server", "\(name) \(version) is too old", do: "The gateway needs Redis 6 or later.")
     }
 
-    private func checkMemory(on report: CheckReport) {
+    /// - Returns: the policy, if it lets Redis evict what never expires.
+    private func checkMemory(on report: CheckReport) -> String? {
         let policy = String(fields["maxmemory_policy"] ?? "").printable()
         guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), !policy.isEmpty else {
-            return report.ok("memory", "INFO does not report it")
+            report.ok("memory", "INFO does not report it")
+            return nil
         }
+        let evicts = policy != "noeviction" && !policy.hasPrefix("volatile-")
         let used = StatusValue.bytes(Int(fields["used_memory"] ?? "") ?? 0).text
         guard maximum > 0 else {
-            return report.warn(
+            report.warn(
                 "memory", "\(used) used, no limit: Redis grows until the system kills it",
                 do: "Set maxmemory, and maxmemory-policy volatile-lru.")
+            return evicts ? policy : nil
         }
         let seen = "\(used) used of \(StatusValue.bytes(maximum).text), maxmemory-policy \(policy)"
         switch policy {
-        case "volatile-lru", "volatile-lfu", "volatile-ttl", "volatile-random": report.ok("memory", seen)
+        case _ where evicts:
+            report.warn(
+                "memory", "\(seen): notifications may be evicted, so POST /apple/notifications answers 503",
+                do: "Set maxmemory-policy volatile-lru or noeviction.")
         case "noeviction":
             report.warn(
                 "memory", "\(seen): when it is full, no result is stored and no limit is shared",
                 do: "Set maxmemory-policy volatile-lru, unless other applications use this Redis.")
-        default:
-            report.warn(
-                "memory", "\(seen): notifications may be evicted, so POST /apple/notifications answers 503",
-                do: "Set maxmemory-policy volatile-lru or noeviction.")
+        default: report.ok("memory", seen)
         }
+        return evicts ? policy : nil
     }
+
+    /// - Returns: true if a restart of Redis loses nothing that is kept; nil if INFO does not say.
+    private func checkPersistence(on report: CheckReport, isUsed: Bool) -> Bool? {
+        guard let isAppending = fields["aof_enabled"].map({ $0 == "1" }) else {
+            report.ok("persistence", "INFO does not report it")
+            return nil
+        }
+        if failed("aof_last_write_status") {
+            report.fail(
+                "persistence", "Redis cannot write its append-only file, and refuses every write (MISCONF)",
+                do: Self.diskAdvice)
+            return isAppending
+        }
+        if failed("rdb_last_bgsave_status") {
+            report.warn(
+                "persistence", "the last snapshot of Redis failed: with `save` it refuses every write (MISCONF)",
+                do: Self.diskAdvice)
+            return isAppending
+        }
+        switch (isAppending, isUsed) {
+        case (true, _): report.ok("persistence", "appendonly yes: a restart of Redis loses nothing")
+        case (false, false):
+            report.ok(
+                "persistence",
+                "appendonly no, which is right for cached answers and limits. Notifications, deferred verifications and "
+                    + "`ownership` need appendonly yes")
+        case (false, true):
+            report.warn(
+                "persistence",
+                "appendonly no: a restart of Redis loses notifications, events, deferred verifications and owners of "
+                    + "purchases",
+                do: "Set appendonly yes and appendfsync everysec.")
+        }
+        return isAppending
+    }
+
+    private func failed(_ status: Substring) -> Bool { fields[status].map { $0 != "ok" } ?? false }
 }

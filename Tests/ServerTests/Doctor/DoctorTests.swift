@@ -121,7 +121,8 @@ struct DoctorTests {
     // MARK: - Notifications
 
     private static func notificationChecks(
-        ofClients yaml: String?, _ change: (inout GatewayConfiguration) -> Void = { _ in }
+        ofClients yaml: String?, in store: StoreFinding = .notConfigured,
+        _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws -> [CheckResult] {
         let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -132,7 +133,7 @@ struct DoctorTests {
         }
         change(&configuration)
         let report = CheckReport(.notifications)
-        AreaCheck(configuration: configuration, report: report) { now }.checkNotifications()
+        AreaCheck(configuration: configuration, report: report) { now }.checkNotifications(store)
         return report.close()
     }
 
@@ -149,6 +150,21 @@ struct DoctorTests {
         #expect(lost[1].seen.contains("end with the process"))
         let none = try Self.notificationChecks(ofClients: "clients: []\n")
         #expect(none.map(\.subject) == ["path"] && none[0].seen.contains("names no app"), "\(none)")
+    }
+
+    @Test func `a store that keeps nothing is a fault of notifications`() throws {
+        func store(_ finding: StoreFinding) throws -> CheckResult {
+            try #require(Self.notificationChecks(ofClients: nil, in: finding).first { $0.subject == "store" })
+        }
+        let kept = try store(.kept(isPersistent: true)), volatile = try store(.kept(isPersistent: false))
+        #expect(kept.level == .ok && !kept.seen.contains("restarts"), "\(kept)")
+        #expect(volatile.level == .ok && volatile.seen.hasSuffix("until it restarts (appendonly no)"), "\(volatile)")
+        let full = try store(.fault(.failed, seen: "Redis is full", advice: "Raise it."))
+        #expect(full.level == .failed && full.seen == "notifications get 503: Redis is full")
+        #expect(full.advice == "Raise it.")
+        let unused = try store(.evicts("allkeys-lru", isUsed: false))
+        #expect(unused.level == .warning && unused.seen.contains("maxmemory-policy allkeys-lru"), "\(unused)")
+        #expect(try store(.evicts("allkeys-lru", isUsed: true)).level == .failed)
     }
 
     @Test func `apps with a key and without a number are named`() throws {

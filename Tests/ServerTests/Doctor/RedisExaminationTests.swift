@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Cryptography
+import Customers
 import Foundation
 import RealServers
 import Receipts
@@ -79,9 +80,107 @@ import TestSupport
         configuration.redis.password = user.map { _ in Password(secret: Secret(password)) }
         let limit = Patience.forOperation
         (configuration.redis.deadline, configuration.redis.connectDeadline) = (limit, limit)
+        return try await check(configuration, clock: clock).results
+    }
+
+    private static func check(
+        _ configuration: GatewayConfiguration, clock: @escaping @Sendable () -> Timestamp = { .now() }
+    ) async throws -> (results: [CheckResult], store: StoreFinding) {
         let report = CheckReport(.redis)
-        await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
-        return report.close()
+        let check = try #require(RedisCheck(configuration: configuration, report: report, clock: clock))
+        let store = await check.run()
+        return (report.close(), store)
+    }
+
+    // MARK: - What Redis keeps
+
+    /// Checks a Redis with these directives, for one client with these settings.
+    private static func check(
+        _ redis: RealServer, ofClient settings: String = ""
+    ) async throws -> (results: [CheckResult], store: StoreFinding) {
+        let file = redis.folder.appending(path: "clients-\(UUID().uuidString).yaml")
+        try Data("clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n".utf8).write(to: file)
+        var configuration = GatewayConfiguration()
+        configuration.clientsFile = file.path
+        configuration.redis.url = try RedisURL("redis://127.0.0.1:\(redis.port)")
+        (configuration.redis.deadline, configuration.redis.connectDeadline) = (
+            Patience.forOperation, Patience.forOperation
+        )
+        return try await check(configuration)
+    }
+
+    @Test(arguments: [
+        (["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"], "OOM", "maxmemory"),
+        (["--maxmemory", "1mb", "--maxmemory-policy", "volatile-lru"], "OOM", "maxmemory"),
+        (["--replicaof", "127.0.0.1 1"], "READONLY", "master"),
+        (["--min-replicas-to-write", "1"], "NOREPLICAS", "min-replicas-to-write"),
+    ])
+    func `a Redis that refuses writes keeps nothing`(directives: [String], word: String, advice: String) async throws {
+        let store = try await Self.check(RealServer.redis(directives)).store
+        guard case .fault(.failed, let seen, let said) = store else {
+            Issue.record("\(store)")
+            return
+        }
+        #expect(seen.contains(word) && said.contains(advice), "\(store)")
+    }
+
+    @Test func `a Redis that cannot save keeps nothing`() async throws {
+        let redis = try await RealServer.redis(["--save", "3600 1"])
+        try redis.ask("SET", "key", "value")
+        // The folder of the snapshots is gone.
+        try FileManager.default.removeItem(at: redis.folder)
+        try FileManager.default.createDirectory(at: redis.folder, withIntermediateDirectories: true)
+        try redis.ask("BGSAVE")
+        try await redis.ask("INFO", "persistence", until: { $0.contains("rdb_last_bgsave_status:err") })
+        let (results, store) = try await Self.check(redis)
+        #expect(store == .unreachable)
+        let connection = try #require(results.first { $0.subject == "connection" })
+        #expect(connection.level == .failed && connection.seen.contains("MISCONF"), "\(connection)")
+    }
+
+    @Test func `a Redis that evicts what never expires is a warning, and a failure where that is used`() async throws {
+        let redis = try await RealServer.redis(["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lfu"])
+        #expect(try await Self.check(redis).store == .evicts("allkeys-lfu", isUsed: false))
+        #expect(
+            try await Self.check(redis, ofClient: ", defer: undecided").store == .evicts("allkeys-lfu", isUsed: true))
+    }
+
+    @Test func `a Redis without appendonly is a warning where data is kept there`() async throws {
+        func persistence(_ checked: (results: [CheckResult], store: StoreFinding)) throws -> CheckResult {
+            #expect(checked.store == .kept(isPersistent: false))
+            return try #require(checked.results.first { $0.subject == "persistence" })
+        }
+        let redis = try await RealServer.redis()
+        let unused = try await persistence(Self.check(redis))
+        #expect(unused.level == .ok && unused.seen.hasPrefix("appendonly no, which is right"), "\(unused)")
+        for settings in [", defer: degraded", ", ownership: reject"] {
+            let used = try await persistence(Self.check(redis, ofClient: settings))
+            #expect(used.level == .warning && used.advice?.contains("appendonly yes") == true, "\(used)")
+        }
+        let keys = NotificationKeys(AppPartition(bundleID: "com.example.shop", number: 7))
+        try redis.ask("HSET", "\(keys.prefix)totals", "bytes", "0")
+        #expect(try await persistence(Self.check(redis)).level == .warning)
+    }
+
+    @Test func `a Redis with appendonly keeps everything`() async throws {
+        let redis = try await RealServer.redis(["--appendonly", "yes"])
+        let (results, store) = try await Self.check(redis, ofClient: ", defer: undecided")
+        #expect(store == .kept(isPersistent: true))
+        #expect(results.first { $0.subject == "persistence" }?.level == .ok, "\(results)")
+    }
+
+    @Test(arguments: [
+        ("aof_enabled:1\naof_last_write_status:err", CheckResult.Level.failed, "append-only"),
+        ("aof_enabled:0\nrdb_last_bgsave_status:err", .warning, "snapshot"),
+        ("aof_enabled:1\naof_last_write_status:ok\nrdb_last_bgsave_status:ok", .ok, "loses nothing"),
+    ])
+    func `a Redis that could not write to its disk is reported`(
+        text: String, level: CheckResult.Level, words: String
+    ) throws {
+        let report = CheckReport(.redis)
+        _ = RedisServerInfo(text).record(on: report, isUsed: true)
+        let persistence = try #require(report.close().first { $0.subject == "persistence" })
+        #expect(persistence.level == level && persistence.seen.contains(words), "\(persistence)")
     }
 
     @Test(arguments: [
@@ -91,8 +190,8 @@ import TestSupport
     ])
     func `malformed INFO fields are tolerated`(text: String, worst: CheckResult.Level) {
         let report = CheckReport(.redis)
-        RedisServerInfo(text).record(on: report)
+        _ = RedisServerInfo(text).record(on: report, isUsed: true)
         let observations = report.close()
-        #expect(observations.count == 2 && observations[0].level == worst, "\(observations)")
+        #expect(observations.count == 3 && observations[0].level == worst, "\(observations)")
     }
 }

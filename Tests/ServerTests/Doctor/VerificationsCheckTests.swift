@@ -14,16 +14,15 @@ import Testing
 @Suite("Deferred verifications in the doctor's report")
 struct VerificationsCheckTests {
     private static func checks(
-        ofClient settings: String, _ change: (inout GatewayConfiguration) -> Void = { _ in }
+        ofClient settings: String, in store: StoreFinding = .notConfigured
     ) throws -> [CheckResult] {
         let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data("clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n".utf8).write(to: file)
         var configuration = GatewayConfiguration()
         configuration.clientsFile = file.path
-        change(&configuration)
         let report = CheckReport(.verifications)
-        AreaCheck(configuration: configuration, report: report).checkVerifications()
+        AreaCheck(configuration: configuration, report: report).checkVerifications(store)
         return report.close()
     }
 
@@ -41,9 +40,13 @@ struct VerificationsCheckTests {
         let lost = try #require(Self.checks(ofClient: ", defer: \(policy)").first { $0.subject == "durability" })
         #expect(
             lost.level == .warning && lost.seen.contains("shop") && lost.advice?.contains("gateway.redis.url") == true)
-        let url = try RedisURL("redis://127.0.0.1")
-        let kept = try Self.checks(ofClient: ", defer: \(policy)") { $0.redis.url = url }
+        let kept = try Self.checks(ofClient: ", defer: \(policy)", in: .kept(isPersistent: true))
         #expect(kept.allSatisfy { $0.level == .ok })
+        let refused = try Self.checks(
+            ofClient: ", defer: \(policy)", in: .fault(.failed, seen: "Redis is full", advice: "Raise it."))
+        let store = try #require(refused.first { $0.level != .ok })
+        #expect(store.subject == "store" && store.level == .failed && store.advice == "Raise it.", "\(store)")
+        #expect(store.seen.hasPrefix("nothing is deferred") && store.seen.hasSuffix(": Redis is full"), "\(store)")
     }
 
     @Test func `a client that rejects without Redis is a warning, one that reports is none`() throws {

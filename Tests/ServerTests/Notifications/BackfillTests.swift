@@ -17,16 +17,19 @@ struct BackfillTests {
     private final class FailingHistory: NotificationHistory {
         private let faults: Mutex<[Environment: [DegradedReason]]>
         private let read = Mutex<[NotificationHistoryQuery]>([])
+        private let tried = Mutex<[Environment: Int]>([:])
 
         init(_ faults: [Environment: [DegradedReason]] = [:]) { self.faults = Mutex(faults) }
 
         var queries: [NotificationHistoryQuery] { read.withLock(\.self) }
+        var attempts: [Environment: Int] { tried.withLock(\.self) }
 
         func isAvailable(forApp bundleID: String) -> Bool { true }
 
         func page(
             _ query: NotificationHistoryQuery, after token: String?
         ) async throws(DegradedReason) -> NotificationHistoryPage {
+            tried.withLock { $0[query.environment, default: 0] += 1 }
             let fault = faults.withLock { faults in
                 faults[query.environment].flatMap { $0.isEmpty ? nil : faults[query.environment]?.removeFirst() }
             }
@@ -98,17 +101,40 @@ struct BackfillTests {
         #expect(record.text.contains("lookup_share") && record.text.contains("upstream_timeout"))
     }
 
-    @Test func `the waits for one page end`() {
+    @Test func `the waits without a page end after five minutes`() {
         var delays = BackfillDelays(), total = Duration.zero, longest = Duration.zero
         while let delay = delays.next() { (total, longest) = (total + delay, max(longest, delay)) }
-        #expect(longest == .seconds(30) && total >= .seconds(600) && total < .seconds(630))
+        #expect(longest == .seconds(30) && total == .seconds(301) && delays.attempts == 15)
+        #expect(delays.next() == nil)
+    }
+
+    @Test func `an Apple that does not answer is waited for once, and each further history is tried once`() async {
+        let silence = [DegradedReason](repeating: .upstreamTimeout, count: 1000)
+        let history = FailingHistory([.production: silence, .sandbox: silence]), record = Record()
+        #expect(await !record.backfill(history).run(Self.both, since: Self.daysAgo(1)) { _ in })
+        #expect(record.delays.withLock(\.count) == 14 && history.attempts == [.production: 15, .sandbox: 1])
+        #expect(record.text.contains("attempt 1 of 15 failed, next in 1 s: "), "\(record.text)")
+        for environment in ["production", "sandbox"] {
+            let command =
+                "notifications backfill --since \(Self.daysAgo(1)) --app \(Self.app) --environment \(environment)\n"
+            #expect(
+                record.text.contains("did not answer 15 times in a row. To continue later:\nreceipt-gateway \(command)")
+            )
+        }
+    }
+
+    @Test func `a page ends the count of failed attempts`() async {
+        let failures = [DegradedReason](repeating: .upstreamTimeout, count: 14)
+        let history = FailingHistory([.production: failures, .sandbox: failures]), record = Record()
+        #expect(await record.backfill(history).run(Self.both, since: Self.daysAgo(1)) { _ in })
+        #expect(record.delays.withLock(\.count) == 28 && !record.text.contains("To continue"))
     }
 
     @Test func `a history that cannot be read does not keep the others from it`() async {
         let history = FailingHistory([.production: [.upstreamRequestRefused]]), record = Record()
         #expect(await !record.backfill(history).run(Self.both, since: Self.daysAgo(1)) { _ in })
         #expect(record.delays.withLock(\.isEmpty) && history.queries.allSatisfy { $0.environment == .sandbox })
-        #expect(record.text.contains("stopped after \(Self.daysAgo(1))"))
+        #expect(record.text.contains("stopped after \(Self.daysAgo(1))") && !record.text.contains("To continue"))
     }
 
     @Test(arguments: [false, true])

@@ -29,12 +29,19 @@ struct BackfillCommand: AsyncParsableCommand {
             Apple keeps 180 days of notifications of version 2, and 30 days in the sandbox. The command uses the \
             part of the app's budget that gateway.apple.server_api.lookup_share sets, and waits while it is used up.
 
+            A notification announces the change that it names, however old it is: webhooks receive the events of the \
+            whole time, with the time of the change in `occurred_at`.
+
+            If Apple or Redis does not answer, a page is tried again after 1 to 30 seconds. After \
+            \(BackfillDelays.Limits.attempts) attempts in a row without a page, in about five minutes, the command gives \
+            up: it tries each history that is left once, prints the command that continues, and ends with status 1.
+
             Standard error shows the progress, at most a line per second: pages, new, known and rejected \
             notifications, and notifications per second. Standard output shows a summary for each history. A \
             notification that no server acknowledged is read twice, and known the second time.
 
-            Exit status: 0 if all was read, 1 if a history could not be read to its end or Redis did not store a \
-            notification, 64 if the command line is wrong, 78 if the configuration is wrong or has no Redis or no key.
+            Exit status: 0 if all was read, 1 if a history could not be read to its end, because Apple did not answer \
+            or refused, or Redis did not store a notification, 64 if the command line is wrong, 78 if the configuration is wrong or has no Redis or no key.
             """)
 
     @Option(
@@ -99,11 +106,11 @@ struct Backfill: Sendable {
     /// - Returns: false if a history could not be read.
     func run(_ subjects: [Subject], since start: Timestamp, summarize: (String) -> Void) async -> Bool {
         let end = clock()
-        var isComplete = true, unknown: Set<String> = [], known: Set<String> = []
+        var isComplete = true, unknown: Set<String> = [], known: Set<String> = [], delays = BackfillDelays()
         for subject in subjects {
             var progress = BackfillProgress(subject, since: start, at: .now)
             do throws(HistoryReading.Fault) {
-                try await read(subject, from: start, to: end, &progress)
+                try await read(subject, from: start, to: end, &progress, &delays)
                 known.insert(subject.bundleID)
                 summarize(progress.summary)
             } catch .history(.serverAPIKeyRejected) {
@@ -114,6 +121,7 @@ struct Backfill: Sendable {
                 known.insert(subject.bundleID)
                 summarize(progress.summary)
                 report("\(subject.name): stopped after \(progress.reached). \(error.advice)\n")
+                if error.mayPass { report(subject.continuation(from: progress.reached)) }
             }
         }
         for bundleID in unknown.subtracting(known).sorted() {
@@ -124,7 +132,8 @@ struct Backfill: Sendable {
     }
 
     private func read(
-        _ subject: Subject, from start: Timestamp, to end: Timestamp, _ progress: inout BackfillProgress
+        _ subject: Subject, from start: Timestamp, to end: Timestamp, _ progress: inout BackfillProgress,
+        _ delays: inout BackfillDelays
     ) async throws(HistoryReading.Fault) {
         var start = start
         while let span = RecoverySpan(from: start, to: end, in: subject.environment, at: clock()) {
@@ -133,7 +142,7 @@ struct Backfill: Sendable {
                 bundleID: subject.bundleID, environment: subject.environment, start: span.start, end: span.end)
             var reading = HistoryReading(query)
             while !reading.isComplete {
-                try await readPage(of: &reading)
+                try await readPage(of: &reading, &delays)
                 progress.record(reading.counts)
                 if let line = progress.line(at: .now) { report(line) }
             }
@@ -143,36 +152,52 @@ struct Backfill: Sendable {
     }
 
     /// Reads a page, after waiting for faults that may pass.
-    private func readPage(of reading: inout HistoryReading) async throws(HistoryReading.Fault) {
-        var delays = BackfillDelays()
+    private func readPage(
+        of reading: inout HistoryReading, _ delays: inout BackfillDelays
+    ) async throws(HistoryReading.Fault) {
         while true {
             do throws(HistoryReading.Fault) {
-                return try await reading.readPage(of: history, into: intake, clock: clock)
+                try await reading.readPage(of: history, into: intake, clock: clock)
+                delays = BackfillDelays()
+                return
             } catch {
                 guard error.mayPass, let delay = delays.next() else { throw error }
-                report("waiting \(delay.components.seconds) s: \(error.advice)\n")
+                report(
+                    "attempt \(delays.attempts) of \(BackfillDelays.Limits.attempts) failed, next in "
+                        + "\(delay.components.seconds) s: \(error.advice)\n")
                 await sleep(delay)
             }
         }
     }
 }
 
-/// The delays before a page is read again.
+extension Backfill.Subject {
+    /// The command that reads what is left, if the fault was temporary.
+    fileprivate func continuation(from time: Timestamp) -> String {
+        "Apple or Redis did not answer \(BackfillDelays.Limits.attempts) times in a row. To continue later:\n"
+            + "receipt-gateway notifications backfill --since \(time) --app \(bundleID.quotedForShell) "
+            + "--environment \(environment.argument)\n"
+    }
+}
+
+/// The delays before a page is read again. They belong to the whole command: a fault of Apple's or of Redis's is not
+/// waited for once more in each history.
 struct BackfillDelays: Sendable {
     enum Limits {
         static let longest: Duration = .seconds(30)
-        /// The total after which a fault no longer counts as temporary.
-        static let total: Duration = .seconds(600)
+        /// The number of attempts in a row, without a page, after which a fault no longer counts as temporary.
+        static let attempts = 15
     }
 
+    /// The number of failed attempts since the last page that was read.
+    private(set) var attempts = 0
     private var delay: Duration = .seconds(1)
-    private var total: Duration = .zero
 
-    /// Returns the next delay; nil after the last delay.
+    /// Counts a failed attempt, and returns the delay before the next; nil after the last attempt.
     mutating func next() -> Duration? {
-        guard total < Limits.total else { return nil }
+        attempts += 1
+        guard attempts < Limits.attempts else { return nil }
         defer { delay = min(delay * 2, Limits.longest) }
-        total += delay
         return delay
     }
 }
@@ -250,7 +275,7 @@ extension HistoryReading.Fault {
         case .store(.full): "The memory of Redis is full. Raise maxmemory."
         case .store(.backlog):
             "The backlog has its maximum size (gateway.notifications.backlog). Check that gateways run and apply it."
-        case .store(.evicts): "Redis may evict notifications. Set its maxmemory-policy to noeviction."
+        case .store(.evicts): "Redis may evict notifications. Set its maxmemory-policy to volatile-lru or noeviction."
         case .store(.replicas): "Too few replicas of Redis confirmed a write (gateway.notifications.replicas)."
         case .configuration:
             "A genuine notification has another Apple ID of the app than `app_apple_id` in the clients file. Correct it."
