@@ -54,6 +54,7 @@ package final class StoreMetrics: Sendable {
             connects[LabelPair(role, .connected)]?.increment()
         case .connectFailed(let role, let fault):
             connects[LabelPair(role, StoreConnectResult(fault))]?.increment()
+            if case .refused(let refusal) = fault { refusals[refusal.kind]?.increment() }
         case .disconnected(let role, _):
             connections[role]?.decrement(by: 1)
             disconnects[role]?.increment()
@@ -163,7 +164,8 @@ extension MetricCatalogue {
         "receipt_gateway_store_commands_total", .counter, "Commands to Redis, by outcome.",
         by: StoreCommandOutcome.self)
     static let storeRefusals = MetricFamily(
-        "receipt_gateway_store_refusals_total", .counter, "Error replies of Redis, by their first word.",
+        "receipt_gateway_store_refusals_total", .counter,
+        "Error replies of Redis to commands and logins, by their first word.",
         by: RedisRefusal.Kind.self)
     package static let storeRoundTrips = MetricFamily(
         "receipt_gateway_store_round_trip_duration_seconds",

@@ -125,6 +125,8 @@ struct SharedStoreTests {
         try await StoreNode.run([node]) {
             try await eventually { node.health.condition == .misconfigured }
             #expect(node.health.configurationFault?.configurationWord == kind)
+            let refusals = node.metric("receipt_gateway_store_refusals_total{kind=\"\(kind.lowercased())\"}")
+            #expect(refusals.map { $0 > 0 } == true)
             let lifecycle = ServerLifecycle()
             lifecycle.advance(to: .ready)
             let obstacle = NodeHealth(lifecycle: lifecycle, store: node.health).obstacle
