@@ -27,6 +27,15 @@ package enum Verdict: Hashable, Sendable {
         case .undecided(let reason): reason.rawValue
         }
     }
+
+    /// One sentence about the reason, and for a verdict that was not reached what to do; nil if it is `genuine`.
+    package var explanation: String? {
+        switch self {
+        case .genuine: nil
+        case .rejected(let rejection): rejection.explanation
+        case .undecided(let reason): reason.explanation
+        }
+    }
 }
 
 package enum Rejection: Hashable, CaseIterable, Sendable {
@@ -72,6 +81,16 @@ package enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
     case upstreamDidNotAnswer = "upstream_did_not_answer"
     /// The mode is `local`, and nothing usable is cached about a transaction without evidence.
     case notCached = "not_cached"
+
+    fileprivate var explanation: String {
+        switch self {
+        case .upstreamNotConfigured:
+            "Only Apple can answer, and this gateway has no shared secret or key for it. Its operator can set one."
+        case .environmentWithoutUpstream: "Apple has no record of purchases in this environment. Use mode `auto`."
+        case .upstreamDidNotAnswer: "Only Apple can answer, and did not. `degraded_reasons` says why. Retry later."
+        case .notCached: "No answer of Apple's about the transaction is cached. Use mode `auto` to call Apple."
+        }
+    }
 }
 
 /// The answer to a request. An object, because it is handed on many times and never changes.

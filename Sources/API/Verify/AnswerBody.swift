@@ -49,7 +49,7 @@ extension Answer {
         json.beginObject()
         json.member("verdict", verdict.name)
         json.member("reason", verdict.reason)
-        if case .rejected(let rejection) = verdict { json.member("explanation", rejection.explanation) }
+        json.member("explanation", verdict.explanation)
         json.member("environment", environment?.rawValue)
         json.provenance(provenance)
         return json.bytes

@@ -252,6 +252,25 @@ struct VerdictEndpointTests {
         #expect(purchases == 1 || size > 60_000)
     }
 
+    @Test(arguments: UndecidedReason.allCases)
+    func `an answer without a verdict says why, and what to do`(reason: UndecidedReason) throws {
+        let answer = Answer(
+            verdict: .undecided(reason),
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now(), degradedReasons: []),
+            freshUntil: .now())
+        let body = VerdictEndpoint().replies(to: VerificationOptions(), with: answer, at: .now()).first.body
+        let json = try #require(String(decoding: body.bytes, as: UTF8.self).jsonObject)
+        let explanation = try #require(json["explanation"] as? String)
+        #expect(json["reason"] as? String == reason.rawValue && explanation.hasSuffix("."))
+        let advice =
+            switch reason {
+            case .upstreamNotConfigured: "shared secret or key"
+            case .environmentWithoutUpstream, .notCached: "mode `auto`"
+            case .upstreamDidNotAnswer: "Retry later"
+            }
+        #expect(explanation.contains(advice), "\(explanation)")
+    }
+
     @Test(arguments: [false, true])
     func `a bad item is named, and the others are in the answer if wanted`(isPartial: Bool) throws {
         let json = try Self.answer([
