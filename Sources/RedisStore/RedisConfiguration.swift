@@ -78,6 +78,7 @@ extension Password: ConfigurationValue {
     package static var accepted: String { "a text, from the environment or a file" }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
+        if text.isPlaceholder { throw ConfigurationValueFault(description: String.placeholderFault) }
         secret = Secret(text)
     }
 
@@ -152,6 +153,10 @@ package struct StoreKeys: Hashable, Sendable {
         guard Limits.idCharacters.contains(parts[0].utf8.count), parts[0].utf8.allSatisfy(\.isBase64URL) else {
             throw ConfigurationValueFault(
                 description: "needs an ID of 1 to 16 letters, digits, _ and - before key \(number)")
+        }
+        guard !parts[1].contains(where: { $0 == ":" || $0 == ";" }) else {
+            throw ConfigurationValueFault(
+                description: "has more than one key in place of key \(number): put a comma between two keys")
         }
         guard let secret = try? Base64.decode(String(parts[1])) else {
             throw ConfigurationValueFault(description: "has a key that is not base64: key \(number)")

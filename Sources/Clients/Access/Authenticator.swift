@@ -5,6 +5,7 @@ package import Receipts
 
 /// Authenticates clients by their API keys.
 package struct Authenticator: Sendable {
+    /// By the public part of the key. A request gets the client of its key, made here and not for each request.
     private let owners: [String: (client: Client, key: StoredKey)]
     /// Nil if every request is the loopback client's: only for listeners the network cannot reach.
     private let hasher: KeyHasher?
@@ -48,7 +49,9 @@ package struct Authenticator: Sendable {
 
 extension Authenticator {
     init(clients: [Client], hasher: KeyHasher) {
-        let owners = clients.flatMap { client in client.keys.map { ($0.id, (client: client, key: $0)) } }
+        let owners = clients.flatMap { client in
+            client.keys.map { ($0.id, (client: client.identified(by: $0), key: $0)) }
+        }
         self.init(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
     }
 }

@@ -14,6 +14,8 @@ package final class Client: Sendable, Hashable {
     package let apps: PermittedApps
     /// The API keys. Two may be active, so that a new key can replace an old key without a gap.
     package let keys: [StoredKey]
+    /// The public part of the key that a request carried; nil for a client that no request identified.
+    package let keyID: String?
     package let limits: ClientLimits
     package let may: Set<Permission>
     /// The rights to call the App Store Server API through the gateway.
@@ -26,8 +28,9 @@ package final class Client: Sendable, Hashable {
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
         may: Set<Permission> = [], apple: AppleRights = .none, ownership: OwnershipPolicy = .report,
-        deferral: DeferralPolicy = .onRequest
+        deferral: DeferralPolicy = .onRequest, keyID: String? = nil
     ) {
+        self.keyID = keyID
         self.name = name
         self.apps = apps
         self.keys = keys
@@ -36,6 +39,13 @@ package final class Client: Sendable, Hashable {
         self.apple = apple
         self.ownership = ownership
         self.deferral = deferral
+    }
+
+    /// Returns the client of requests with one of its keys. It equals this client.
+    func identified(by key: StoredKey) -> Client {
+        Client(
+            name: name, apps: apps, keys: keys, limits: limits, may: may, apple: apple, ownership: ownership,
+            deferral: deferral, keyID: key.id)
     }
 
     /// A permission beyond verification. The raw values appear in the clients file.
@@ -88,6 +98,7 @@ package final class Client: Sendable, Hashable {
         }
     }
 
+    /// Compares what the clients file says, whichever key a request carried.
     package static func == (one: Client, other: Client) -> Bool {
         one === other
             || (one.name, one.apps, one.keys, one.limits, one.may)

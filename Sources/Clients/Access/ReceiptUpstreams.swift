@@ -63,7 +63,30 @@ extension AccessRules {
     }
 
     /// True if some client may use apps that no entry names.
-    private var servesOtherApps: Bool {
+    package var servesOtherApps: Bool {
         (clients ?? [.loopback]).contains { if case .only = $0.apps { false } else { true } }
+    }
+
+    /// The apps that clients with keys may verify, and for which the gateway has nothing to call Apple with: neither a
+    /// shared secret nor a key. In alphabetical order.
+    package var appsWithoutCredentials: [String] {
+        let named = (clients ?? []).filter { !$0.keys.isEmpty }.flatMap { client -> [String] in
+            if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
+        }
+        let ofForms = formAccounts.flatMap(\.apps).filter { $0.sharedSecret == nil }.map(\.bundleID)
+        return Set(named + ofForms).filter { secrets.secret(forApp: $0) == nil && serverAPIKeys.key(forApp: $0) == nil }
+            .sorted()
+    }
+
+    /// The fault that some apps have nothing to call Apple with, and the advice; nil without such apps.
+    package var credentialsFault: (seen: String, advice: String)? {
+        let apps = appsWithoutCredentials
+        guard !apps.isEmpty else { return nil }
+        return (
+            "No shared secret and no key of the App Store Server API for \(apps.listed): mode `auto` answers from what is "
+                + "signed alone, without later renewals and refunds",
+            "Set gateway.apple.shared_secret_file, or `shared_secret_file` or `server_api` of each app in the clients "
+                + "file; or set gateway.apple.enabled to false."
+        )
     }
 }

@@ -280,12 +280,15 @@ package struct ClientsFile {
         } catch {
             // Usually without the path: it may be the secret, set in the wrong field.
             let file = showsPath(path) ? "the file \(path.printable()) of \(name)" : "the file of \(name)"
-            return rejected("\(file) \(error.description)", at: node)
+            let isPlaced = !path.hasPrefix("/") && self.path.contains("/")
+            let folder = isPlaced ? " in the folder of \(self.path)" : ""
+            return rejected("\(file)\(folder) \(error.description)", at: node)
         }
     }
 
     private mutating func secret(_ text: String, named name: String, at node: Node) -> Secret? {
         let length = Self.secretLength
+        if text.isPlaceholder { return rejected("\(name) \(String.placeholderFault)", at: node) }
         if text.isVisibleASCII, length.contains(text.utf8.count) { return Secret(text) }
         return rejected(
             "\(name) must hold \(length.lowerBound) to \(length.upperBound) visible ASCII characters", at: node)

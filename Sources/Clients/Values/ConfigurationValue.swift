@@ -119,6 +119,7 @@ extension Secret: ConfigurationValue {
     package static var accepted: String { "at least \(minimumBytes) random characters, from the environment or a file" }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
+        if text.isPlaceholder { throw ConfigurationValueFault(description: String.placeholderFault) }
         guard text.utf8.count >= Self.minimumBytes else {
             throw ConfigurationValueFault(description: "the secret is too short")
         }
@@ -126,6 +127,18 @@ extension Secret: ConfigurationValue {
     }
 
     package var configurationText: String { Self.redacted }
+}
+
+extension String {
+    package static let placeholderFault = "is a placeholder as documentation prints it, and no secret"
+
+    /// True for what documentation prints in place of a secret: `YOUR_SHARED_SECRET`, `your-password`, `<secret>`,
+    /// `changeme`.
+    package var isPlaceholder: Bool {
+        let words = lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }
+        let isMarked = lowercased().wholeMatch(of: /your[_ -].*/) != nil || hasPrefix("<") && hasSuffix(">")
+        return isMarked || ["changeme", "replaceme", "placeholder"].contains(words)
+    }
 }
 
 // Durations are written with their unit: `500ms`, `15s`, `5m`, `24h`, `7d`.

@@ -36,9 +36,19 @@ package enum TextFile {
         }
         // Passes over the mark that editors of Windows begin a file with.
         guard let text = String(bytes: bytes, encoding: .utf8) else {
-            throw FileFault(path: path, description: "is not UTF-8")
+            throw FileFault(path: path, description: beginsLikeDER(bytes) ? derFault : "is not UTF-8")
         }
         return text
+    }
+
+    private static let derFault =
+        "is DER, and must be PEM; convert a certificate with: openssl x509 -inform DER -in FILE -out FILE.pem"
+
+    /// Returns true for the first bytes of a SEQUENCE with a long length (X.690 §8.1.3.5), as a certificate has. They are
+    /// never UTF-8.
+    private static func beginsLikeDER(_ bytes: some Sequence<UInt8>) -> Bool {
+        let first = Array(bytes.prefix(2))
+        return first.count == 2 && first[0] == 0x30 && 0x81...0x83 ~= first[1]
     }
 
     /// Returns a path that a file names: a relative path begins at the folder of that file.

@@ -66,7 +66,8 @@ package final class RequestContext: Sendable {
     func keepDetails(bodyBytes: Int?, isLogged: Bool) {
         record.withLock { record in
             (record.isKept, record.isLogged) = (true, isLogged)
-            (record.details.client, record.details.bodyBytes) = (client.name, bodyBytes)
+            (record.details.client, record.details.keyID) = (client.name, client.keyID)
+            record.details.bodyBytes = bodyBytes
         }
     }
 
@@ -131,6 +132,8 @@ extension Logger.MetadataProvider {
 /// The details of a log line beside status and duration.
 package struct RequestDetails: Sendable {
     package var client: String?
+    /// The public part of the client's key.
+    var keyID: String?
     var bodyBytes: Int?
     /// The part of the duration in which the request waited for something to happen, as the client wished.
     package var waited = Duration.zero

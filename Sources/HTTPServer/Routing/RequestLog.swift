@@ -100,7 +100,8 @@ package struct RequestLog: Sendable {
 extension RequestLog.Line {
     var texts: [(name: String, text: String)] {
         let texts: [(String, String?)] = [
-            ("request_id", requestID?.text), ("client", details.client), ("problem", details.problem?.rawValue),
+            ("request_id", requestID?.text), ("client", details.client), ("key_id", details.keyID),
+            ("problem", details.problem?.rawValue),
             ("fault", details.fault), ("limited_by", details.limitedBy.joinedIfAny),
             ("limited_in_shadow_by", details.limitedInShadowBy.joinedIfAny),
         ]
@@ -115,6 +116,7 @@ extension RequestLog.Line {
         json.member("client", details.client)
         json.member("duration_ms", milliseconds: duration)
         json.member("fault", details.fault)
+        json.member("key_id", details.keyID)
         json.member("limited_by", details.limitedBy.joinedIfAny)
         json.member("limited_in_shadow_by", details.limitedInShadowBy.joinedIfAny)
         json.member("logged_because", sampling.map { $0.kind?.rawValue ?? "sampled" })

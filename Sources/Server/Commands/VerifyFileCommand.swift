@@ -136,6 +136,7 @@ struct LocalVerificationRun {
     private let service: VerificationService
 
     init(_ configuration: GatewayConfiguration, adding roots: [TrustRoot]) throws(ConfigurationProblems) {
+        _ = try TrustStore(adding: roots, setting: "--root")
         let trustStore = try TrustStore(
             adding: configuration.trustRoots + roots, intermediatesFile: configuration.intermediatesFile)
         service = VerificationService(

@@ -26,8 +26,9 @@ extension AreaCheck {
             report.ok("file", "none: only clients on this machine are served, without a key")
         }
         guard configuration.apple.isEnabled else { return }
-        checkSecrets(for: file)
-        if let (seen, advice) = AccessRules(configuration, file).receiptUpstreamFault {
+        let rules = AccessRules(configuration, file)
+        checkSecrets(of: rules)
+        if let (seen, advice) = rules.receiptUpstreamFault {
             report.warn("receipt_upstream", seen, do: advice)
         }
     }
@@ -67,31 +68,22 @@ extension AreaCheck {
             do: "Give them `limits`, or set `defaults`, so that one client cannot use up the capacity of all.")
     }
 
-    private func checkSecrets(for file: ClientsFile?) {
-        let secrets = SharedSecrets(configuration, file), keys = file?.serverAPIKeys ?? ServerAPIKeys()
-        if secrets.primary != nil {
+    private func checkSecrets(of rules: AccessRules) {
+        if rules.secrets.primary != nil {
             return report.ok("secrets", "the account's shared secret is set, for all apps without their own")
         }
-        if keys.account != nil {
+        if rules.serverAPIKeys.account != nil {
             return report.ok(
                 "secrets",
                 "no shared secret of the account; its key of the App Store Server API serves all apps without a key of "
                     + "their own")
         }
-        let lackingClients = (file?.clients ?? [.loopback]).flatMap { client -> [String] in
-            guard case .only(let bundleIDs) = client.apps else { return [file == nil ? "any app" : "other apps"] }
-            return bundleIDs.filter { secrets.secret(forApp: $0) == nil && keys.key(forApp: $0) == nil }
-        }
-        let apps = file?.formAccounts.flatMap(\.apps) ?? []
-        let lackingForms = apps.filter { app in
-            app.sharedSecret == nil && secrets.secret(forApp: app.bundleID) == nil
-                && keys.key(forApp: app.bundleID) == nil
-        }
-        let lacking = lackingClients + lackingForms.map(\.bundleID)
+        let others = rules.servesOtherApps ? [rules.clients == nil ? "any app" : "other apps"] : []
+        let lacking = rules.appsWithoutCredentials + others
         if lacking.isEmpty { return report.ok("secrets", "each app has a shared secret or a key") }
         report.warn(
             "secrets",
-            "no shared secret for \(Set(lacking).sorted().listed): requests to Apple need the client's own `password`",
+            "no shared secret for \(lacking.listed): requests to Apple need the client's own `password`",
             do:
                 "Set GATEWAY_APPLE_SHARED_SECRET_FILE, or `shared_secret_file` or `server_api` of each app in the clients "
                 + "file.")

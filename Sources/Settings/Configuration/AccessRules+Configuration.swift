@@ -34,7 +34,8 @@ extension GatewayConfiguration {
     package func startFaults(_ rules: AccessRules) -> [(seen: String, advice: String)] {
         let upstreamFault = apple.isEnabled ? rules.receiptUpstreamFault : nil
         let faults = [
-            webhookFault(rules), upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) }, redis.loginFault,
+            webhookFault(rules), upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) },
+            apple.isEnabled ? rules.credentialsFault : nil, redis.loginFault,
         ]
         return faults.compactMap(\.self)
     }

@@ -106,7 +106,7 @@ struct ConfigurationLoader {
         problems += settings.filter { !faultyNames.contains($0.location) }.map(placed)
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try TrustStore(configuration, readFile: readFile)
-        }
+        }.map(placed)
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
         }.map(placed)

@@ -44,31 +44,40 @@ extension TrustStore {
     }
 
     /// Creates a trust store of Apple's roots and the operator's.
-    /// - Parameter intermediatesFile: a PEM file with intermediates of transaction receipts.
-    /// - Throws: all problems of the files.
+    /// - Parameters:
+    ///   - intermediatesFile: a PEM file with intermediates of transaction receipts.
+    ///   - setting: the setting that names the roots, for messages.
+    /// - Throws: all problems of the files, at the settings that name them.
     package init(
-        adding roots: [TrustRoot], intermediatesFile: String? = nil,
+        adding roots: [TrustRoot], intermediatesFile: String? = nil, setting: String = "gateway.trust_roots",
         readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
         self = .apple
         var problems: [ConfigurationProblem] = []
-        func add(_ path: String, _ add: (String) throws(TrustAnchorError) -> Void) {
+        func add(_ path: String, of setting: String, _ add: (String) throws(TrustAnchorError) -> Void) {
+            func report(_ fault: String) {
+                problems.append(ConfigurationProblem(location: setting, fault: "\(path) \(fault)"))
+            }
             do throws(FileFault) {
                 let pem = try readFile(path)
                 do throws(TrustAnchorError) {
                     try add(pem)
                 } catch {
-                    problems.append(ConfigurationProblem(location: path, fault: error.description))
+                    report(error.description)
                 }
             } catch {
-                problems.append(ConfigurationProblem(error))
+                report(error.description)
             }
         }
         for root in roots {
-            add(root.path) { pem throws(TrustAnchorError) in try self.add(pem: pem, environments: root.environments) }
+            add(root.path, of: setting) { pem throws(TrustAnchorError) in
+                try self.add(pem: pem, environments: root.environments)
+            }
         }
         if let path = intermediatesFile {
-            add(path) { pem throws(TrustAnchorError) in try self.add(intermediatesPEM: pem) }
+            add(path, of: "gateway.trust.intermediates") { pem throws(TrustAnchorError) in
+                try self.add(intermediatesPEM: pem)
+            }
         }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }

@@ -37,7 +37,18 @@ import TestSupport
         let answer = try await gateway.verify(Sample.receipt(), key: String(key))
         #expect(try answer.status == 200 && Verdict(answer.json).reason == "anchor_untrusted")
         #expect(try await gateway.verify(Sample.receipt()).status == 401)
+        // The same request again, from the near cache.
+        #expect(try await gateway.verify(Sample.receipt(), key: String(key)).status == 200)
         #expect(await gateway.stop() == 0)
+        try await eventually("the log is complete") { gateway.transcript.isComplete }
+        let parts = key.split(separator: "."), lines = gateway.transcript.lines
+        let requests = lines.filter { $0.contains(#""message":"request""#) }
+        #expect(requests.count == 3 && requests.count { $0.contains(#""key_id":"\#(parts[0])""#) } == 2, "\(lines)")
+        #expect(requests.filter { $0.contains(#""status":401"#) }.allSatisfy { !$0.contains("key_id") })
+        #expect(!lines.joined().contains(parts[1]))
+        let checked = try await Program.gateway.run(["check-config", "--config", file])
+        let lacking = "Server API for com.example.news, com.example.shop: mode `auto` answers from what is signed alone"
+        #expect(checked.status == 0 && checked.errors.contains(lacking), "\(checked.errors)")
     }
 
     @Test func `secrets are for their owner only`() async throws {

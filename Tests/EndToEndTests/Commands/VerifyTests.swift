@@ -97,7 +97,7 @@ import TestSupport
         #expect(missing.status == 2 && missing.errors == "/nowhere: does not exist\n", "\(missing)")
         let file = try folder.write(Sample.receipt(), to: "receipt.b64")
         let rootless = try await verify("--root", "/nowhere", file)
-        #expect(rootless.status == 78 && rootless.errors.contains("/nowhere: does not exist"), "\(rootless)")
+        #expect(rootless.status == 78 && rootless.errors.contains("--root: /nowhere does not exist"), "\(rootless)")
         let misnamed = try await verify("--root", "root.pem=Staging", file)
         #expect(misnamed.status == 64 && misnamed.errors.contains(#""Staging""#), "\(misnamed)")
     }

@@ -68,7 +68,21 @@ struct AuthenticatorTests {
     }
 
     @Test func `without keys every client is the loopback client`() throws {
-        #expect(Authenticator.loopbackOnly.client(with: Credentials(), at: Self.before) == .loopback)
+        let client = try #require(Authenticator.loopbackOnly.client(with: Credentials(), at: Self.before))
+        #expect(client == .loopback && client.keyID == nil)
+    }
+
+    @Test func `a client has the ID of the key that it used, and stays one client`() throws {
+        let other = APIKey.random()
+        let keys = [key, other].map { StoredKey(id: $0.id, hash: hasher.hash($0.secret), expires: nil) }
+        let shop = Client(name: "shop", apps: .all, keys: keys)
+        let authenticator = Authenticator(clients: [shop], hasher: hasher)
+        let clients = try [key, other].map {
+            try #require(authenticator.client(with: Credentials(apiKey: $0.exposed), at: Self.before))
+        }
+        #expect(clients.map(\.keyID) == [key.id, other.id] && clients.allSatisfy { $0 == shop })
+        // The same object for each request.
+        #expect(authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.before) === clients[0])
     }
 
     @Test func `a new key has 32 random bytes and reads back`() throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Cryptography
 import Gateway
 import Receipts
 import Testing
@@ -105,6 +106,31 @@ struct ReceiptUpstreamTests {
         let own = "apps: [{bundle_id: com.example.a, server_api: \(Self.key)}]"
         let one = "- {name: a, apps: [com.example.a], keys: []}"
         #expect(try rules(own, clients: one, primary: .serverAPI).receiptUpstreamFault == nil)
+    }
+
+    // MARK: - Neither a secret nor a key
+
+    @Test func `apps that Apple is not called about are named at the start`() throws {
+        let key = "{id: k, hash: 'hmac-sha256:\(String(repeating: "0", count: 64))'}"
+        let shops = "- {name: a, apps: [c.b, c.a], keys: [\(key)]}\n- {name: hooks, apps: [c.e], keys: []}"
+        let settings = GatewayConfiguration()
+        let bare = try rules("apps: []", clients: shops)
+        let fault = try #require(settings.startFaults(bare).first)
+        #expect(fault.seen.contains("Server API for c.a, c.b: mode `auto` answers"), "\(fault)")
+        #expect(fault.advice.contains("shared_secret_file") && fault.advice.contains("server_api"))
+        // Apple is disabled on purpose.
+        var closed = settings
+        closed.apple.isEnabled = false
+        #expect(closed.startFaults(bare).isEmpty)
+
+        let secret = "{bundle_id: c.a, shared_secret: 0123456789abcdef}"
+        #expect(try rules("apps: [\(secret)]", clients: shops).appsWithoutCredentials == ["c.b"])
+        let both = "apps: [\(secret), {bundle_id: c.b, server_api: \(Self.key)}]"
+        #expect(try settings.startFaults(rules(both, clients: shops)).isEmpty)
+        #expect(try settings.startFaults(rules("server_api: \(Self.key)", clients: shops)).isEmpty)
+        var account = bare
+        account.secrets.primary = Secret("the account's")
+        #expect(settings.startFaults(account).isEmpty)
     }
 
     // MARK: - Steps

@@ -65,6 +65,10 @@ struct SharedSecretTests {
             "- bundle_id: a\n  shared_secret_file: short",
             "clients.yaml:4: the file of shared_secret_file \(range)"
         ),
+        (
+            "- {bundle_id: a, shared_secret: YOUR_SHARED_SECRET}",
+            "clients.yaml:3: shared_secret is a placeholder as documentation prints it, and no secret"
+        ),
         ("- {bundle_id: a, shared_secret_file: empty}", "clients.yaml:3: the file of shared_secret_file \(range)"),
         (
             "- {bundle_id: a, shared_secret_file: \(secret)}",

@@ -86,6 +86,11 @@ struct ConfigurationLoaderTests {
         #expect(
             configurationProblems(environment, files: ["clients.yaml": clients])
                 == ["clients.yaml:3: the file of shared_secret_file does not exist"])
+        let elsewhere = environment.merging(["GATEWAY_CLIENTS_FILE": "etc/clients.yaml"]) { $1 }
+        #expect(
+            configurationProblems(elsewhere, files: ["etc/clients.yaml": clients]) == [
+                "etc/clients.yaml:3: the file of shared_secret_file in the folder of etc/clients.yaml does not exist"
+            ])
     }
 
     @Test func `the hosts and shares of the App Store Server API are read`() throws {

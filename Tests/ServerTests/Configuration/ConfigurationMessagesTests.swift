@@ -107,11 +107,33 @@ struct ConfigurationMessagesTests {
     @Test(arguments: [
         ("abc", "lacks an ID and a colon before key 1"), ("a:abc", "has a key that is not base64: key 1"),
         (key + ",", "has nothing in place of key 2"),
+        (key + ";" + key, "has more than one key in place of key 1: put a comma between two keys"),
+        (key + "\nb:" + key.dropFirst(2), "has more than one key in place of key 1: put a comma between two keys"),
     ])
     func `a wrong key says the form of keys, and how to make one`(keys: String, fault: String) {
         let found = configurationProblems(["GATEWAY_CACHE_KEYS": keys])
         #expect(found.first?.hasPrefix("GATEWAY_CACHE_KEYS: \(fault); accepted: up to 4 keys") == true, "\(found)")
         #expect(found.count == 1 && found.first?.contains(StoreKeys.recipe) == true)
+    }
+
+    @Test(arguments: [
+        "YOUR_SHARED_SECRET", "your-shared-secret", "Your shared secret", "<the account's secret>", "CHANGE_ME",
+        "replace-me", "Placeholder",
+    ])
+    func `a placeholder is no secret`(text: String) {
+        for name in ["GATEWAY_APPLE_SHARED_SECRET", "GATEWAY_API_KEY_PEPPER"] {
+            let found = configurationProblems([name: text])
+            #expect(found.first?.hasPrefix("\(name): is a placeholder") == true, "\(found)")
+            #expect(!found.joined().contains(text))
+        }
+        let redis = configurationProblems(Self.redis.merging(["GATEWAY_REDIS_PASSWORD": text]) { $1 })
+        #expect(redis.first?.hasPrefix("GATEWAY_REDIS_PASSWORD: is a placeholder") == true, "\(redis)")
+    }
+
+    @Test func `what a generator makes is no placeholder`() {
+        for text in ["yourselves0123456789abcdef", "0123456789your-secret", "<9a8b7c6d5e4f3a2b", "changemeister-0123"] {
+            #expect(configurationProblems(["GATEWAY_APPLE_SHARED_SECRET": text]) == [])
+        }
     }
 
     // MARK: - Settings that do not fit together

@@ -113,7 +113,7 @@ struct RequestLogTests {
         let texts = [
             "request_id": line.requestID?.text, "trace_id": line.trace?.traceID, "span_id": line.trace?.spanID,
             "method": line.method, "route": line.route, "client": details.client,
-            "problem": details.problem?.rawValue, "limited_by": joined(details.limitedBy),
+            "key_id": details.keyID, "problem": details.problem?.rawValue, "limited_by": joined(details.limitedBy),
             "limited_in_shadow_by": joined(details.limitedInShadowBy),
         ]
         let numbers = [
@@ -153,6 +153,7 @@ struct RequestLogTests {
         if has(4) { line.route = text() }
         if has(5) { line.answerBytes = [0, 7, .max, .min][abs(number % 4)] }
         if has(6) { line.details.client = text() }
+        if has(6), has(9) { line.details.keyID = text() }
         if has(7) { line.details.bodyBytes = abs(number) }
         if has(8) {
             line.details.result = LogMembers([
