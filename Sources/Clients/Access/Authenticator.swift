@@ -5,7 +5,7 @@ package import Receipts
 
 /// Authenticates clients by their API keys.
 package struct Authenticator: Sendable {
-    /// By the public part of the key. A request gets the client of its key, made here and not for each request.
+    /// The clients by the public part of their keys. Each key has an object of its own, made once.
     private let owners: [String: (client: Client, key: StoredKey)]
     /// Nil if every request is the loopback client's: only for listeners the network cannot reach.
     private let hasher: KeyHasher?

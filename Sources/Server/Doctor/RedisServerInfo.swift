@@ -37,14 +37,14 @@ struct RedisServerInfo {
         report.fail("server", "\(name) \(version) is too old", do: "The gateway needs Redis 6 or later.")
     }
 
-    /// - Returns: the policy, if it lets Redis evict what never expires.
+    /// - Returns: the policy, if it lets Redis evict what never expires, or if it is unknown: the gateway then expects that.
     private func checkMemory(on report: CheckReport) -> String? {
-        let policy = String(fields["maxmemory_policy"] ?? "").printable()
-        guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), !policy.isEmpty else {
-            report.ok("memory", "INFO does not report it")
-            return nil
-        }
+        let policy = String(fields["maxmemory_policy"] ?? "unknown").printable()
         let evicts = policy != "noeviction" && !policy.hasPrefix("volatile-")
+        guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), fields["maxmemory_policy"] != nil else {
+            report.ok("memory", "INFO does not report it")
+            return evicts ? policy : nil
+        }
         let used = StatusValue.bytes(Int(fields["used_memory"] ?? "") ?? 0).text
         guard maximum > 0 else {
             report.warn(

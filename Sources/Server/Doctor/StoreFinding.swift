@@ -4,7 +4,7 @@ internal import Clients
 internal import Customers
 internal import Settings
 
-/// What the checks of Redis say about data that no other system can restore: notifications, events, deferred
+/// The result of the checks of Redis for data that no other system can restore: notifications, events, deferred
 /// verifications, and owners of purchases.
 enum StoreFinding: Hashable, Sendable {
     case notConfigured

@@ -145,6 +145,11 @@ import TestSupport
             try await Self.check(redis, ofClient: ", defer: undecided").store == .evicts("allkeys-lfu", isUsed: true))
     }
 
+    @Test func `a Redis that does not report its policy counts as one that evicts`() {
+        let store = RedisServerInfo("aof_enabled:1\nmaxmemory:1").record(on: CheckReport(.redis), isUsed: true)
+        #expect(store == .evicts("unknown", isUsed: true))
+    }
+
     @Test func `a Redis without appendonly is a warning where data is kept there`() async throws {
         func persistence(_ checked: (results: [CheckResult], store: StoreFinding)) throws -> CheckResult {
             #expect(checked.store == .kept(isPersistent: false))
