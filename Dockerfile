@@ -1,43 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Two images: `gateway`, the one to run, and `loadtest` (`--target loadtest`), which has Apple's simulator as well.
-# `.ci/image` proves that the packages below are enough to run on, without a container engine.
+# Two images: `gateway`, the one to run, and `loadtest` (`--target loadtest`), which has Apple's simulator as well. Each
+# contains only what it runs: .ci/dist/root writes the same files into the image of `make dist`, which `.ci/image` checks
+# without a container engine.
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libssl-dev libcurl4-openssl-dev libhiredis-dev \
+    && apt-get install -y -qq --no-install-recommends \
+        ca-certificates libcurl4-openssl-dev libhiredis-dev libssl-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 # A layer of its own, so that a change of the sources does not fetch the dependencies again.
 COPY Package.swift ./
-RUN swift package resolve
+COPY .ci/pin .ci/tested-versions .ci/
+RUN .ci/pin
 # SwiftPM wants the folders of all targets, tests included, whatever it builds.
 COPY Sources Sources
 COPY Tests Tests
 COPY loadtest loadtest
-RUN swift build -c release --static-swift-stdlib --product receipt-gateway \
-    && swift build -c release --static-swift-stdlib --product receipt-loadtest \
-    && mkdir /out \
-    && cp "$(swift build -c release --show-bin-path)/receipt-gateway" \
-          "$(swift build -c release --show-bin-path)/receipt-loadtest" /out/ \
-    && strip /out/*
+COPY .ci/dist .ci/dist
+ARG REVISION=
+RUN .ci/dist/program receipt-gateway /out/receipt-gateway \
+    && .ci/dist/program receipt-loadtest /out/receipt-loadtest \
+    && .ci/dist/root /out/receipt-gateway /out/gateway \
+    && .ci/dist/root /out/receipt-loadtest /out/loadtest
 
-FROM debian:12-slim AS runtime
-RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends \
-        ca-certificates libcurl4 libhiredis0.14 libssl3 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/*
+FROM scratch AS loadtest
+COPY --from=build /out/loadtest /
+COPY loadtest/scenarios /usr/share/receipt-gateway/scenarios
+ENV PATH=/usr/local/bin
 # A number, so that Kubernetes can tell that it is not root. Nothing on disk belongs to it; nothing is ever written.
 USER 65532:65532
 WORKDIR /
-
-FROM runtime AS loadtest
-COPY --from=build /out/receipt-loadtest /usr/local/bin/receipt-loadtest
-COPY loadtest/scenarios /usr/share/receipt-gateway/scenarios
 ENTRYPOINT ["/usr/local/bin/receipt-loadtest"]
 CMD ["--help"]
 
-FROM runtime AS gateway
+FROM scratch AS gateway
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG CREATED=unknown
@@ -49,7 +47,10 @@ LABEL org.opencontainers.image.title="receipt-gateway" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
-COPY --from=build /out/receipt-gateway /usr/local/bin/receipt-gateway
+COPY --from=build /out/gateway /
+ENV PATH=/usr/local/bin
+USER 65532:65532
+WORKDIR /
 EXPOSE 8080 9090
 STOPSIGNAL SIGTERM
 # Kubernetes has probes of its own; this one is for Docker and Podman. It reads GATEWAY_ADMIN_PORT and the file that

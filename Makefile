@@ -8,11 +8,13 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 # Both programs with Swift's libraries linked in, as in the image: a local verification takes 0.85 of the CPU.
 define RELEASE
-swift build -c release --static-swift-stdlib $(ARROWS) --product receipt-gateway
+.ci/pin
+	swift build -c release --static-swift-stdlib $(ARROWS) --product receipt-gateway
 	swift build -c release --static-swift-stdlib $(ARROWS) --product receipt-loadtest
 endef
 define DEBUG
-swift build --product receipt-gateway
+.ci/pin
+	swift build --product receipt-gateway
 	swift build --product receipt-loadtest
 endef
 SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
@@ -20,8 +22,8 @@ SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api tsan helm live bench fuzz deps fleet-deps \
-	test-deps api-deps bench-deps clean
+.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api tsan helm live bench fuzz dist distcheck \
+	deps fleet-deps test-deps api-deps bench-deps dist-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -39,17 +41,18 @@ build: deps ## Build both programs for release
 	$(RELEASE)
 
 test: test-deps lint ## Build and run all tests, or those of FILTER=regex; the last line says how many passed
-	@swift package resolve || swift package resolve
+	@.ci/pin
 	swift build --build-tests $(ARROWS)
 	@.ci/test --skip-build $(if $(FILTER),--filter "$$FILTER")
 
 seeds: test-deps ## Run the targets with random tests RUNS times (default 10), each with a new seed
+	@.ci/pin
 	swift build --build-tests
 	@for run in $$(seq $(or $(RUNS),10)); do \
 		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --skip-build --filter '$(RANDOM_TESTS)' || exit 1; \
 	done
 
-check: test docs api tsan live ## Everything: lint, arrows, tests, documentation, API, pictures, thread sanitizer, alerts on a fleet
+check: test docs api tsan live distcheck ## Everything: lint, arrows, tests, documentation, API, pictures, thread sanitizer, alerts, packages
 	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest pictures
 
 lint: ## Check the format of all Swift files
@@ -106,6 +109,13 @@ bench: bench-deps ## Measure the gateway beside a bare handler, nginx and Varnis
 fuzz: deps ## Fuzz the parsers for SECONDS (default 600), or one by TARGET=name; inputs join Tests/FuzzCorpus
 	TARGET=$(TARGET) Tests/ReceiptFuzzer/fuzz.sh $(or $(SECONDS),600)
 
+dist: dist-deps ## Build the tarball, Debian package and image of a release into .build/dist/out
+	@.ci/dist/make
+
+distcheck: dist ## Check and install what `make dist` made, and make it once more: the bytes must be equal
+	@shellcheck .ci/pin .ci/image .ci/deps $$(grep -lE '^#!.*/(ba)?sh$$' .ci/dist/* .ci/dist/debian/*.postinst)
+	@.ci/dist/check
+
 deps: ## Install the missing Debian packages
 	@$(if $(SKIP_DEPS),true,.ci/deps)
 
@@ -117,6 +127,9 @@ test-deps:
 
 api-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps api)
+
+dist-deps:
+	@$(if $(SKIP_DEPS),true,.ci/deps dist)
 
 bench-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps bench)

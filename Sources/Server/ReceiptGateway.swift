@@ -27,7 +27,7 @@ struct ReceiptGateway: AsyncParsableCommand {
             Exit status: 0 for success, 64 if the command line is wrong, 78 if the configuration is wrong, 1 for \
             everything else; see the help of each command.
             """,
-        version: Version.current,
+        version: Version.withCommit,
         subcommands: [
             ServeCommand.self, InitCommand.self, CheckConfigurationCommand.self, DoctorCommand.self,
             HealthCommand.self, VerifyFileCommand.self, NotificationsCommand.self, EventsCommand.self,

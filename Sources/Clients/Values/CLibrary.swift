@@ -37,6 +37,15 @@ package enum CLibrary {
     /// Twice the largest ordinary request (`BodyBudget.ordinaryBodyBytes`).
     private static let largeBlockBytes: Int32 = 256 << 10
 
+    /// The commit of a program from `make dist`, nil in others. `.ci/dist/binary` links it in as a C string, so that a new
+    /// commit compiles nothing again.
+    package static var linkedCommit: String? {
+        // SAFETY: only `.ci/dist/binary` defines this symbol, as a constant text that ends with a zero byte.
+        unsafe dlsym(nil, "receipt_gateway_commit").map {
+            unsafe String(cString: $0.assumingMemoryBound(to: CChar.self))
+        }
+    }
+
     package static func environment(_ name: String) -> String? {
         // SAFETY: the text ends with a zero byte, and is copied before anything could change the environment.
         unsafe getenv(name).map { unsafe String(cString: $0) }

@@ -61,7 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
             try buildGatewayServer(configuration, in: dependencies)
         }
         MetricsSystem.bootstrap(server.metrics)
-        logger.notice("Starting", metadata: ["version": "\(Version.current)"])
+        logger.notice("Starting", metadata: ["version": "\(Version.withCommit)"])
         do {
             try await server.services.run()
         } catch let error as IOError where error.errnoCode == CLibrary.addressInUse {
