@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Two images: `gateway`, the one to run, and `loadtest` (`--target loadtest`), which has Apple's simulator as well. Each
-# contains only what it runs: .ci/dist/root writes the same files into the image of `make dist`, which `.ci/image` checks
+# contains only what it runs: .ci/dist/root writes these files for `make dist`, too, whose image `.ci/image` checks
 # without a container engine.
 
 FROM swift:6.3-bookworm AS build
