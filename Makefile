@@ -113,7 +113,7 @@ dist: dist-deps ## Build the tarball, Debian package and image of a release into
 	@.ci/dist/make
 
 distcheck: dist ## Check and install what `make dist` made, and make it once more: the bytes must be equal
-	@shellcheck .ci/pin .ci/image .ci/deps $$(grep -lE '^#!.*/(ba)?sh$$' .ci/dist/* .ci/dist/debian/*.postinst)
+	@shellcheck .ci/pin .ci/image .ci/deps $$(grep -lsE '^#!.*/(ba)?sh$$' .ci/dist/* .ci/dist/debian/*.postinst)
 	@.ci/dist/check
 
 deps: ## Install the missing Debian packages
