@@ -5,7 +5,8 @@ internal import Synchronization
 /// Sends HTTPS requests. One thread runs libcurl for all of them; connections are kept and shared, with HTTP/2 also by
 /// concurrent requests.
 ///
-/// It follows no redirects, stores no cookies, reads no environment variables, and always verifies certificates.
+/// It follows no redirects, stores no cookies, and reads no environment variables. It verifies certificates, except of a
+/// listener on this machine that is asked whether it is alive.
 package final class HTTPTransport: Sendable {
     private let configuration: TransportConfiguration
     private let queue: CommandQueue
@@ -78,7 +79,7 @@ package final class HTTPTransport: Sendable {
     }
 }
 
-/// The settings and limits of requests. No setting disables the verification of certificates.
+/// The settings and limits of requests.
 package struct TransportConfiguration: Sendable {
     /// The limit for name resolution, TCP and TLS together.
     package var connectTimeout: Duration = .seconds(2)
@@ -101,6 +102,9 @@ package struct TransportConfiguration: Sendable {
     package var maximumConnectionAge: Duration = .seconds(300)
     /// A PEM file of trusted authorities, instead of the system's.
     package var caFile: String?
+    /// True for the health check of this machine's gateway alone, which sends and receives no secret: its certificate names
+    /// another host, and one that has expired must not end the process.
+    package var acceptsAnyCertificate = false
     /// The URL of the proxy, `http://host:port`; nil for none, whatever the environment. The proxy resolves names, and
     /// its address is the operator's choice: `allowsPrivateAddresses` does not apply.
     package var proxy: String?

@@ -123,3 +123,10 @@ final class ServerAPIReadings: Sendable {
         }
     }
 }
+
+extension CertificateInventory {
+    func serves(_ certificates: ServerCertificates) {
+        serves(.httpServer, until: certificates.data?.end)
+        serves(.adminServer, until: certificates.admin?.end)
+    }
+}

@@ -72,6 +72,7 @@ struct Wiring {
     let upstreams: UpstreamState
     let storeHealth: StoreHealth
     let access: CurrentAccess
+    let certificates: CurrentServerCertificates
     /// Returns the apps that depend on `verifyReceipt`; none if no requests are sent to Apple.
     let appsWithoutKey: @Sendable () -> [String]
     let metrics: GatewayMetrics
@@ -91,6 +92,9 @@ struct Wiring {
         metrics = GatewayMetrics(
             configuration, lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams,
             store: storeHealth, appsWithoutKey: appsWithoutKey, in: dependencies)
+        certificates = CurrentServerCertificates(
+            try ServerCertificates(configuration, readFile: dependencies.files.read),
+            onChange: metrics.certificates.serves)
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
@@ -257,16 +261,17 @@ struct Wiring {
 
     private func dataPlane(_ routes: RouteTable) -> any Service {
         let (http, lifecycle, access, dependencies) = (configuration.http, lifecycle, access, dependencies)
-        let rules = EdgeRules(http, shutdown: configuration.shutdown) { [clock = dependencies.clock] credentials in
+        var rules = EdgeRules(http, shutdown: configuration.shutdown) { [clock = dependencies.clock] credentials in
             access.now.authenticator.client(with: credentials, at: clock())
         }
+        rules.identify = { [clock = dependencies.clock] in access.now.authenticator.client(with: $0, at: clock()) }
         let log = RequestLog(
             logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
             sampler: metrics.sampler, tracing: dependencies.tracing)
         return HTTPListener(
             plane: .data, address: http.listener, http: http, rules: rules, budget: budget, lifecycle: lifecycle,
             pipeline: RequestPipeline(routes: routes, log: log, logger: dependencies.logger), metrics: metrics.edge,
-            logger: dependencies.logger
+            certificate: { [certificates] in certificates.now.data }, logger: dependencies.logger
         ) { port in
             lifecycle.advance(to: .ready)
             await dependencies.onListening(.data, port)
@@ -276,11 +281,11 @@ struct Wiring {
     /// Returns the listener for orchestrators and operators. The same edge with small limits: no client sends bodies
     /// here. Requests are not logged.
     private func adminPlane(_ health: NodeHealth) -> [any Service] {
-        var http = configuration.http
-        http.limits.body = .kibibytes(64)
-        http.limits.connections = 256
-        (http.limits.connectionsPerAddress, http.limits.requestsPerAddress) = (0, 0)
-        var rules = EdgeRules(http, shutdown: configuration.shutdown)
+        let http = configuration.http.ofAdminPlane
+        var shutdown = configuration.shutdown
+        // Prometheus keeps its connections, and scrapes again.
+        shutdown.drainDelay = .zero
+        var rules = EdgeRules(http, shutdown: shutdown)
         rules.hosts = configuration.adminHostNames.adding(hostOf: configuration.admin)
         let board = StatusBoard(
             StatusSources(
@@ -298,7 +303,7 @@ struct Wiring {
             plane: .admin, address: configuration.admin, http: http, rules: rules, budget: BodyBudget(.mebibytes(1)),
             lifecycle: lifecycle,
             pipeline: RequestPipeline(routes: routes, log: RequestLog(logger: nil), logger: dependencies.logger),
-            logger: dependencies.logger
+            certificate: { [certificates] in certificates.now.admin }, logger: dependencies.logger
         ) { [dependencies] in await dependencies.onListening(.admin, $0) }
         return [admin, StatusService(board: board)]
     }
@@ -306,7 +311,7 @@ struct Wiring {
     private func reloadService(_ verifier: CurrentVerifier) -> ReloadService? {
         guard let reloading = dependencies.reloading else { return nil }
         return ReloadService(
-            reloader: Reloader(reloading.source, files: reloading.files, configuration, access, verifier),
+            reloader: Reloader(reloading.source, files: reloading.files, configuration, access, verifier, certificates),
             triggers: reloading.triggers, history: reloads, metrics: metrics.reload, clock: dependencies.clock,
             logger: dependencies.logger)
     }

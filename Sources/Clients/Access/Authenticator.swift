@@ -3,14 +3,19 @@
 internal import Cryptography
 package import Receipts
 
-/// Authenticates clients by their API keys.
+/// Authenticates clients by their API keys and certificates.
 package struct Authenticator: Sendable {
     /// The clients by the public part of their keys. Each key has an object of its own, made once.
     private let owners: [String: (client: Client, key: StoredKey)]
     /// Nil if every request is the loopback client's: only for listeners the network cannot reach.
     private let hasher: KeyHasher?
+    private var certified: [CertificateIdentity: Client] = [:]
 
     static let loopbackOnly = Authenticator(owners: [:], hasher: nil)
+
+    private init(owners: [String: (client: Client, key: StoredKey)], hasher: KeyHasher?) {
+        (self.owners, self.hasher) = (owners, hasher)
+    }
 
     /// Returns the client whose key the request carries in `Authorization: Bearer` (RFC 6750 §2.1), in `X-API-Key`, or
     /// as the password of `Authorization: Basic` (RFC 7617), which HTTP libraries send for `https://user:key@host/`.
@@ -30,6 +35,13 @@ package struct Authenticator: Sendable {
             key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
         guard matches, let owner, owner.key.expires.isAhead(of: now()) else { return nil }
         return owner.client
+    }
+
+    /// Returns the client that an identity of this certificate names, the first identity first; nil if none does.
+    package func client(with certificate: ClientCertificate, at now: @autoclosure () -> Timestamp) -> Client? {
+        let client = certificate.identities.lazy.compactMap { certified[$0] }.first
+        guard let client, now() < certificate.expires else { return nil }
+        return client
     }
 
     private static func key(inAuthorization field: String) -> APIKey? {
@@ -53,6 +65,9 @@ extension Authenticator {
             client.keys.map { ($0.id, (client: client.identified(by: $0), key: $0)) }
         }
         self.init(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
+        for client in clients {
+            for identity in client.certificates { certified[identity] = client }
+        }
     }
 }
 

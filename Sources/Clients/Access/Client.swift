@@ -4,7 +4,7 @@ package import Customers
 package import Gateway
 package import Receipts
 
-/// A client of the gateway, such as an app's backend, identified by its API keys.
+/// A client of the gateway, such as an app's backend, identified by its API keys and certificates.
 ///
 /// A class, because each request refers to its client and never changes it.
 package final class Client: Sendable, Hashable {
@@ -14,8 +14,10 @@ package final class Client: Sendable, Hashable {
     package let apps: PermittedApps
     /// The API keys. Two may be active, so that a new key can replace an old key without a gap.
     package let keys: [StoredKey]
-    /// The public part of the key that a request carried; nil for a client that no request identified.
+    /// The public part of the key that a request carried; nil for a client that no key identified.
     package let keyID: String?
+    /// The identities of its TLS certificates, which a request needs no API key with.
+    package let certificates: [CertificateIdentity]
     package let limits: ClientLimits
     package let may: Set<Permission>
     /// The rights to call the App Store Server API through the gateway.
@@ -26,14 +28,16 @@ package final class Client: Sendable, Hashable {
     package let deferral: DeferralPolicy
 
     init(
-        name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
-        may: Set<Permission> = [], apple: AppleRights = .none, ownership: OwnershipPolicy = .report,
-        deferral: DeferralPolicy = .onRequest, keyID: String? = nil
+        name: String, apps: PermittedApps, keys: [StoredKey], certificates: [CertificateIdentity] = [],
+        limits: ClientLimits = ClientLimits(), may: Set<Permission> = [], apple: AppleRights = .none,
+        ownership: OwnershipPolicy = .report, deferral: DeferralPolicy = .onRequest, keyID: String? = nil
     ) {
         self.keyID = keyID
         self.name = name
         self.apps = apps
         self.keys = keys
+        self.certificates = certificates
+        isProvenByBrowsers = keys.isEmpty || !certificates.isEmpty
         self.limits = limits
         self.may = may
         self.apple = apple
@@ -66,8 +70,11 @@ package final class Client: Sendable, Hashable {
     /// The client of a request whose body, which has the credentials, is unread.
     package static let unidentified = Client(name: "unidentified", apps: .only([]), keys: [])
 
-    /// True for a client without API keys: the loopback client, or one of the form API.
-    package var isKeyless: Bool { keys.isEmpty }
+    /// True for a client without API keys and certificates: the loopback client, or one of the form API.
+    package var isKeyless: Bool { keys.isEmpty && certificates.isEmpty }
+
+    /// True if a browser proves to be this client for any page: by its address, or with a certificate.
+    package let isProvenByBrowsers: Bool
 
     /// A right to call the App Store Server API through the gateway. No right includes another right. The raw values
     /// appear in the clients file.
@@ -103,7 +110,8 @@ package final class Client: Sendable, Hashable {
         one === other
             || (one.name, one.apps, one.keys, one.limits, one.may)
                 == (other.name, other.apps, other.keys, other.limits, other.may)
-                && (one.apple, one.ownership, one.deferral) == (other.apple, other.ownership, other.deferral)
+                && (one.apple, one.ownership, one.deferral, one.certificates)
+                    == (other.apple, other.ownership, other.deferral, other.certificates)
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }

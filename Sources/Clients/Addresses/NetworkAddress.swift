@@ -20,8 +20,14 @@ package struct NetworkAddress: Hashable, Sendable {
         let isIPv6 = text.utf8.contains(UInt8(ascii: ":"))
         guard let bytes = CLibrary.addressBytes(String(text), isIPv6: isIPv6) else { return nil }
         let bits = bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
-        let isMapped = isIPv6 && bits >> 32 == 0xFFFF
-        (family, self.bits) = isIPv6 && !isMapped ? (.ipv6, bits) : (.ipv4, bits & 0xFFFF_FFFF)
+        if isIPv6 { self.init(ipv6: bits) } else { self.init(ipv4: UInt32(truncatingIfNeeded: bits)) }
+    }
+
+    package init(ipv4 bits: UInt32) { (family, self.bits) = (.ipv4, UInt128(bits)) }
+
+    package init(ipv6 bits: UInt128) {
+        let isMapped = bits >> 32 == 0xFFFF
+        (family, self.bits) = isMapped ? (.ipv4, bits & 0xFFFF_FFFF) : (.ipv6, bits)
     }
 
     /// The longest text form: six groups and an IPv4 address.

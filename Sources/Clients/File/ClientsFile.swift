@@ -24,6 +24,7 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///       - id: rgk_5f0c9a3e71b2d846
 ///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
 ///         expires: 2027-01-01        # optional; rejected from that day on
+///     certificates: [dns:shop.internal]  # optional, with or without keys: TLS client certificates; uri:, sha256:
 ///     limits:                        # optional: rate limits
 ///       - {name: minute, quota: 1000, window: 60s}
 ///     concurrency: 200               # optional: the maximum number of requests in flight
@@ -76,6 +77,8 @@ package struct ClientsFile {
     /// The names of all clients read so far, and the IDs of their keys.
     private var names: Set<String> = []
     private var keyIDs: Set<String> = []
+    /// The identities in certificates of all clients read so far.
+    var certificateIdentities: Set<CertificateIdentity> = []
     private let now: Timestamp
     private let readFile: FileReader
     private var defaultLimits = ClientLimits()
@@ -119,19 +122,20 @@ package struct ClientsFile {
     }
 
     private mutating func readClient(_ node: Node) {
-        let names = ["name", "apps", "keys", "may", "ownership", "defer", "apple", "form", "webhooks"]
+        let names = ["name", "apps", "keys", "may", "ownership", "defer", "apple", "form", "webhooks", "certificates"]
         guard let fields = fields(of: node, named: names + Self.keyLimitFields) else { return }
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name)
             // A client with form keys needs no other keys.
-            if fields["keys"] == nil { return reportUnused(fields) }
+            if fields["keys"] == nil, fields["certificates"] == nil { return reportUnused(fields) }
         }
         let apps = readPermittedApps(fields["apps"], of: node)
         readWebhooks(fields["webhooks"], ofClientNamed: name, forApps: apps)
         let keys = elements(of: fields["keys"], named: "keys").compactMap { readKey($0) }
-        if fields["keys"] == nil { report("a client needs keys", at: node) }
-        if let node = fields["apple"], fields["keys"]?.sequence?.isEmpty == true {
+        let certificates = readCertificates(fields["certificates"])
+        if fields["keys"] == nil, fields["certificates"] == nil { report("a client needs keys", at: node) }
+        if let node = fields["apple"], fields["keys"]?.sequence?.isEmpty == true, certificates.isEmpty {
             report("apple is for API keys, and this client has none: remove it, or add keys", at: node)
         }
         if keys.count(where: { $0.expires.isAhead(of: now) }) > 2 {
@@ -140,7 +144,8 @@ package struct ClientsFile {
         let limits = readLimits(fields, unlessSet: defaultLimits)
         guard let name, let apps else { return }
         let client = Client(
-            name: name, apps: apps, keys: keys, limits: limits, may: words(fields["may"], named: "may"),
+            name: name, apps: apps, keys: keys, certificates: certificates, limits: limits,
+            may: words(fields["may"], named: "may"),
             apple: readAppleRights(fields["apple"], forApps: apps),
             ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest)
         checkName(of: client, at: fields["name"])

@@ -72,8 +72,8 @@ typealias CurlCode = CURLcode
     }
 
     private func setTLS(_ configuration: TransportConfiguration) throws(TransportError) {
-        try set(CURLOPT_SSL_VERIFYPEER, 1)
-        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSL_VERIFYPEER, configuration.acceptsAnyCertificate ? 0 : 1)
+        try set(CURLOPT_SSL_VERIFYHOST, configuration.acceptsAnyCertificate ? 0 : 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         // libcurl caches the authorities for all connections only if no folder of them is set.
         try set(CURLOPT_CAPATH, nil)

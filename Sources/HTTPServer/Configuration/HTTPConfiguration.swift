@@ -7,6 +7,7 @@ package struct ListenerConfiguration: Hashable, Sendable {
     package var host: String
     /// A TCP port; 0 lets the system choose.
     package var port: Int
+    package var tls = TLSFiles()
 
     package init(host: String, port: Int) {
         (self.host, self.port) = (host, port)
@@ -38,9 +39,21 @@ package struct HTTPConfiguration: Hashable, Sendable {
     package var limits = HTTPLimits()
     package var deadlines = HTTPDeadlines()
     package var remoteAddresses = RemoteAddressRule()
+    /// The load balancers whose connections begin with a header of the PROXY protocol.
+    package var proxyProtocolAddresses = AddressRanges()
     package var sendsLegacyRateLimitFields = false
 
     package init() {}
+
+    /// The settings with the limits of the admin plane: nobody sends bodies there, and no load balancer names clients.
+    package var ofAdminPlane: HTTPConfiguration {
+        var http = self
+        http.limits.body = .kibibytes(64)
+        http.limits.connections = 256
+        (http.limits.connectionsPerAddress, http.limits.requestsPerAddress) = (0, 0)
+        http.proxyProtocolAddresses = []
+        return http
+    }
 }
 
 /// The size limits of requests, alone and together.
@@ -66,6 +79,7 @@ package struct HTTPLimits: Hashable, Sendable {
 
 /// The time limits of a connection. All are absolute: a slow trickle of bytes does not extend them.
 package struct HTTPDeadlines: Hashable, Sendable {
+    package var handshake: Duration = .seconds(5)
     package var headers: Duration = .seconds(5)
     package var request: Duration = .seconds(15)
     package var answer: Duration = .seconds(60)

@@ -23,6 +23,8 @@ struct Edge: Sendable {
 package struct EdgeRules: Sendable {
     /// Returns the client with these credentials; nil if they are not valid.
     var authenticate: @Sendable (Credentials) -> Client? = { _ in .loopback }
+    /// Returns the client that a certificate names; nil if it names none.
+    package var identify: @Sendable (ClientCertificate) -> Client? = { _ in nil }
     /// The hosts served without an API key.
     package var hosts = HostNames()
     var bodyLimit: ByteCount
@@ -36,6 +38,8 @@ package struct EdgeRules: Sendable {
     var idleDeadline: TimeAmount
     /// The time from the beginning of the shutdown to the end of the last answer.
     var shutdownGrace: TimeAmount
+    /// The time that an idle connection has for one more request when the server stops after a delay.
+    var idleGrace = TimeAmount.zero
     /// The time from the last answer to the end of the connection, if the client does not close it before.
     var lingerDeadline = TimeAmount.seconds(2)
     /// The linger deadline after refusing an unknown client. It must last until the answer arrives, and no longer:
@@ -53,7 +57,7 @@ extension EdgeRules {
             bodyLimit: http.limits.body, headersDeadline: TimeAmount(http.deadlines.headers),
             requestDeadline: TimeAmount(http.deadlines.request),
             answerDeadline: TimeAmount(http.deadlines.answer), idleDeadline: TimeAmount(http.deadlines.idle),
-            shutdownGrace: TimeAmount(shutdown.grace))
+            shutdownGrace: TimeAmount(shutdown.grace), idleGrace: TimeAmount(shutdown.drainDelay))
     }
 
     /// Returns the client that sends a request; nil without the credentials that the route requires. Called before
@@ -75,8 +79,8 @@ extension EdgeRules {
         if client.isKeyless, !match.isProbe, !hosts.permits(header.authority) { return .misdirected }
         let isHarmless =
             switch header.method {
-            // A page has no API key to send with it. Nearly all requests are for POST.
-            case .post: !client.isKeyless
+            // A page has no API key to send with it, but a browser may have a certificate. Nearly all requests are for POST.
+            case .post: !client.isProvenByBrowsers
             case .get, .head, .options, .trace: true
             default: false
             }
@@ -90,14 +94,45 @@ package final class ServerLifecycle: Sendable {
         case starting, ready, draining
     }
 
-    private let current = Mutex(Stage.starting)
+    private struct State {
+        var stage = Stage.starting
+        /// The times at which draining began, and from which every answer is the last of its connection.
+        var ramp: (start: NIODeadline, end: NIODeadline)?
+    }
+
+    private let current = Mutex(State())
 
     package init() {}
 
-    package var stage: Stage { current.withLock { $0 } }
+    package var stage: Stage { current.withLock { $0.stage } }
 
     package func advance(to stage: Stage) {
-        current.withLock { $0 = max($0, stage) }
+        current.withLock { $0.stage = max($0.stage, stage) }
+    }
+
+    /// Begins to drain. Answers end their connections with a share that rises to all within half of the delay: clients that
+    /// connect again all at once would meet the remaining nodes with a burst of handshakes.
+    package func drain(over delay: Duration) {
+        drain(over: TimeAmount(delay), at: .now())
+    }
+
+    func drain(over delay: TimeAmount, at now: NIODeadline) {
+        current.withLock { state in
+            guard state.stage < .draining else { return }
+            state = State(stage: .draining, ramp: (now, now + .nanoseconds(delay.nanoseconds / 2)))
+        }
+    }
+
+    /// True if the process drains with a delay: clients have time to find out.
+    var drainsSlowly: Bool { current.withLock { $0.ramp.map { $0.start < $0.end } ?? false } }
+
+    /// Returns true if an answer that begins now is the last of its connection.
+    /// - Parameter draw: an even random number in 0..<1.
+    func endsConnection(at now: NIODeadline, draw: @autoclosure () -> Double = .random(in: 0..<1)) -> Bool {
+        let state = current.withLock { $0 }
+        guard state.stage == .draining else { return false }
+        guard let (start, end) = state.ramp, now < end else { return true }
+        return draw() < Double((now - start).nanoseconds) / Double((end - start).nanoseconds)
     }
 }
 

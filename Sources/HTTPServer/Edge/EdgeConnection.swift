@@ -22,6 +22,7 @@ struct EdgeConnection {
     }
 
     private enum Phase {
+        case handshaking(until: NIODeadline)
         case awaitingHead(isFirst: Bool, until: NIODeadline)
         case receiving(until: NIODeadline)
         case answering(until: NIODeadline, isBegun: Bool)
@@ -35,7 +36,7 @@ struct EdgeConnection {
     private var request: RequestContext?
     /// The body that arrives. It is not part of the phase, so that it has one owner and grows in place.
     private var body = ReservedBody()
-    private let rules: EdgeRules
+    private var rules: EdgeRules
     private let routes: RouteTable
     private let budget: BodyBudget
     private var isClosingAfterAnswer = false
@@ -48,9 +49,25 @@ struct EdgeConnection {
     /// The deadline of the last answer; nil until the server stops.
     private var lastMoment: NIODeadline?
 
-    init(rules: EdgeRules, routes: RouteTable, budget: BodyBudget, at now: NIODeadline) {
+    /// - Parameter handshakeDeadline: the time limit of the TLS handshake; nil without TLS.
+    init(
+        rules: EdgeRules, routes: RouteTable, budget: BodyBudget, handshakeDeadline: TimeAmount? = nil,
+        at now: NIODeadline
+    ) {
         (self.rules, self.routes, self.budget) = (rules, routes, budget)
+        phase =
+            if let handshakeDeadline { .handshaking(until: now + handshakeDeadline) } else {
+                .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
+            }
+    }
+
+    /// Begins HTTP after the TLS handshake.
+    /// - Parameter certificate: identifies the client of each request that has no valid API key.
+    mutating func secured(with certificate: ClientCertificate?, at now: NIODeadline) {
+        guard case .handshaking = phase else { return }
         phase = .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
+        guard let certificate else { return }
+        rules.authenticate = { [rules] in rules.authenticate($0) ?? rules.identify(certificate) }
     }
 
     /// True if the socket should be read unless received input waits, also while a request is being answered: to change the
@@ -63,7 +80,7 @@ struct EdgeConnection {
     var wantsInput: Bool {
         switch phase {
         case .awaitingHead, .receiving: true
-        case .answering, .lingering, .closed: false
+        case .handshaking, .answering, .lingering, .closed: false
         }
     }
 
@@ -77,8 +94,8 @@ struct EdgeConnection {
     /// The time to call `deadlinePassed(at:)`; nil for a connection that has ended.
     var deadline: NIODeadline? {
         switch phase {
-        case .awaitingHead(_, let deadline), .receiving(let deadline), .answering(let deadline, _),
-            .lingering(let deadline):
+        case .handshaking(let deadline), .awaitingHead(_, let deadline), .receiving(let deadline),
+            .answering(let deadline, _), .lingering(let deadline):
             deadline
         case .closed: nil
         }
@@ -144,14 +161,14 @@ struct EdgeConnection {
     mutating func fail(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
         switch phase {
         case .awaitingHead, .receiving: refuse(refusal, at: now)
-        case .answering, .lingering, .closed: .nothing
+        case .handshaking, .answering, .lingering, .closed: .nothing
         }
     }
 
     mutating func inputClosed(at now: NIODeadline) -> Action {
         switch phase {
         case .awaitingHead: return finish(until: now + rules.idleDeadline)
-        case .receiving, .lingering: return close()
+        case .handshaking, .receiving, .lingering: return close()
         case .answering: isClosingAfterAnswer = true
         case .closed: break
         }
@@ -202,21 +219,27 @@ struct EdgeConnection {
     mutating func deadlinePassed(at now: NIODeadline) -> Action {
         guard let deadline, deadline <= now else { return .nothing }
         switch phase {
+        // The client may be sending a request: its end must not be a reset.
+        case .awaitingHead where lastMoment != nil: return finish(until: now + rules.lingerDeadline)
         case .awaitingHead(isFirst: true, _): return refuse(.headersLate, at: now)
         case .receiving: return refuse(.bodyLate, at: now)
         case .answering(_, isBegun: false): return refuse(.answerLate, at: now)
         // An idle client expects no answer, and half an answer cannot be repaired by another.
-        case .awaitingHead(isFirst: false, _), .answering(_, isBegun: true), .lingering: return close()
+        case .handshaking, .awaitingHead(isFirst: false, _), .answering(_, isBegun: true), .lingering: return close()
         case .closed: return .nothing
         }
     }
 
-    /// Stops the connection: now if it is idle, else after its answer or at the deadline.
-    mutating func quiesce(at now: NIODeadline) -> Action {
+    /// Stops the connection: after its answer, or at the deadline. An idle connection ends now; after a delay, in which its
+    /// client had no reason to notice, it waits for one more request: a request that meets the end of its connection fails.
+    mutating func quiesce(at now: NIODeadline, isDelayed: Bool = false) -> Action {
         isClosingAfterAnswer = true
         let last = now + rules.shutdownGrace
         lastMoment = last
         switch phase {
+        case .handshaking: return close()
+        case .awaitingHead(let isFirst, let deadline) where isDelayed && rules.idleGrace > .zero:
+            phase = .awaitingHead(isFirst: isFirst, until: min(deadline, last, now + rules.idleGrace))
         case .awaitingHead: return finish(until: last)
         case .receiving(let deadline): phase = .receiving(until: min(deadline, last))
         case .answering(let deadline, let isBegun): phase = .answering(until: min(deadline, last), isBegun: isBegun)

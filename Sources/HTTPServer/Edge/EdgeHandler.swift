@@ -22,6 +22,8 @@ final class EdgeHandler: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     private let edge: Edge
+    /// The client that a load balancer has named; nil if the peer is the client.
+    private let client: NetworkAddress?
     private var connection: EdgeConnection
     private var parser: RequestParser
     private var received = ByteBuffer()
@@ -39,22 +41,25 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var waiting: Task<Void, Never>?
     private var isHalfClosed = false
 
-    init(_ edge: Edge, _ limits: HTTPLimits) {
-        self.edge = edge
+    init(
+        _ edge: Edge, _ limits: HTTPLimits, client: NetworkAddress? = nil, handshakeDeadline: TimeAmount? = nil
+    ) {
+        (self.edge, self.client) = (edge, client)
         parser = RequestParser(limits)
         connection = EdgeConnection(
-            rules: edge.rules, routes: edge.pipeline.routes, budget: edge.budget, at: .now())
+            rules: edge.rules, routes: edge.pipeline.routes, budget: edge.budget, handshakeDeadline: handshakeDeadline,
+            at: .now())
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         edge.metrics?.connections.increment(by: 1)
         acquireSlot(context)
-        useFreshReceiveBuffers(context)
+        do { try context.channel.useFreshReceiveBuffers() } catch { context.close(promise: nil) }
         setTimer(context)
     }
 
     private func acquireSlot(_ context: ChannelHandlerContext) {
-        connection.peer = context.channel.remoteAddress?.ipAddress.flatMap { NetworkAddress($0) }
+        connection.peer = client ?? context.channel.peer
         guard let sources = edge.sources else { return }
         source = sources.source(of: connection.peer)
         if source == .refused { edge.metrics?.connectionsRefused.increment() }
@@ -62,20 +67,13 @@ final class EdgeHandler: ChannelDuplexHandler {
         if case .address(let address) = source { connection.source = address }
     }
 
+    /// True for a connection beyond its address's limit.
+    var isRefused: Bool { source == .refused }
+
     /// Closes a connection beyond its address's limit before anything is read from it.
     func channelActive(context: ChannelHandlerContext) {
-        guard source != .refused else { return context.close(promise: nil) }
+        guard !isRefused else { return context.close(promise: nil) }
         context.fireChannelActive()
-    }
-
-    private func useFreshReceiveBuffers(_ context: ChannelHandlerContext) {
-        do {
-            let options = context.channel.syncOptions
-            try options?.setOption(.maxMessagesPerRead, value: 1)
-            try options?.setOption(.recvAllocator, value: FreshReceiveBuffers())
-        } catch {
-            context.close(promise: nil)
-        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -144,7 +142,11 @@ final class EdgeHandler: ChannelDuplexHandler {
             endWait()
             // Nothing follows the request that is being answered.
             if connection.isAnswering, received.readableBytes == 0 { endInput(context) } else { processInput(context) }
-        case is ChannelShouldQuiesceEvent: perform(connection.quiesce(at: .now()), context)
+        case let secured as SecuredConnection:
+            connection.secured(with: secured.certificate, at: .now())
+            settle(context)
+        case is ChannelShouldQuiesceEvent:
+            perform(connection.quiesce(at: .now(), isDelayed: edge.lifecycle.drainsSlowly), context)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -306,10 +308,10 @@ final class EdgeHandler: ChannelDuplexHandler {
 
     /// Writes a complete answer in one piece; nothing if the client has gone or has received a timeout.
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
-        let answer = connection.beginAnswer(
-            isLast: reply.isLast || edge.lifecycle.stage == .draining, hasLength: reply.stream == nil)
-        guard let (request, isLast) = answer else { return }
         let now = NIODeadline.now()
+        let answer = connection.beginAnswer(
+            isLast: reply.isLast || edge.lifecycle.endsConnection(at: now), hasLength: reply.stream == nil)
+        guard let (request, isLast) = answer else { return }
         edge.metrics?.answered(request, reply.status, at: now)
         let version = request.header.version
         let bytes = reply.bytes(to: request.header.requestID, in: version, isLast: isLast, isHead: parser.isHead)

@@ -14,24 +14,29 @@ package enum ListenerPlane: String, Sendable {
 package struct HTTPListener: Service {
     private let plane: ListenerPlane
     private let address: ListenerConfiguration
-    private let limits: HTTPLimits
-    private let edge: Edge
+    private let opening: ConnectionOpening
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
     /// Creates a listener; `run` opens its port.
     /// - Parameters:
     ///   - metrics: nil for the admin plane.
+    ///   - certificate: returns the certificate for a new connection; nil for a listener without TLS.
     ///   - onListening: called with the port once it is open.
     package init(
         plane: ListenerPlane, address: ListenerConfiguration, http: HTTPConfiguration, rules: EdgeRules,
         budget: BodyBudget, lifecycle: ServerLifecycle, pipeline: RequestPipeline, metrics: EdgeMetrics? = nil,
-        logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
+        certificate: @escaping @Sendable () -> ServerCertificate? = { nil }, logger: Logger,
+        onListening: @escaping @Sendable (Int) async -> Void
     ) {
-        (self.plane, self.address, limits) = (plane, address, http.limits)
-        edge = Edge(
+        (self.plane, self.address) = (plane, address)
+        let edge = Edge(
             rules: rules, budget: budget, lifecycle: lifecycle, pipeline: pipeline, metrics: metrics,
             sources: SourceLimits(http.limits, http.remoteAddresses))
+        opening = ConnectionOpening(
+            edge: edge, limits: http.limits, certificate: certificate,
+            handshakeDeadline: TimeAmount(http.deadlines.handshake), proxies: http.proxyProtocolAddresses,
+            logger: logger)
         (self.logger, self.onListening) = (logger, onListening)
     }
 
@@ -69,7 +74,7 @@ package struct HTTPListener: Service {
     }
 
     private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
-        let (edge, limits) = (edge, limits)
+        let (opening, limits) = (opening, opening.limits)
         return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: Int32(clamping: limits.connections))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -83,7 +88,7 @@ package struct HTTPListener: Service {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(EdgeHandler(edge, limits))
+                    try opening.open(channel)
                 }
             }
             .bind(host: address.host, port: address.port).get()
@@ -150,6 +155,13 @@ private final class ConnectionLimit: ChannelDuplexHandler {
         guard isRejected, count < maximum else { return }
         isRejected = false
         context.read()
+    }
+}
+
+extension Channel {
+    func useFreshReceiveBuffers() throws {
+        try syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+        try syncOptions?.setOption(.recvAllocator, value: FreshReceiveBuffers())
     }
 }
 

@@ -9,6 +9,9 @@ package final class EdgeMetrics: Sendable {
     let connections: PrometheusGauge
     /// Connections that were closed at once, because their address has too many.
     let connectionsRefused: PrometheusCounter
+    /// Complete TLS handshakes.
+    let handshakes: PrometheusCounter
+    let openingFailures: [OpeningFailure: PrometheusCounter]
     /// The requests that are complete, and whose answer is not over.
     let requestsInFlight: PrometheusGauge
     /// Counter and histogram together: each request needs both, and the look-up is most of the work.
@@ -18,6 +21,8 @@ package final class EdgeMetrics: Sendable {
     package init(_ registry: PrometheusRegistry) {
         connections = registry.gauge(MetricCatalogue.connections)
         connectionsRefused = registry.counter(MetricCatalogue.connectionsRefused)
+        handshakes = registry.counter(MetricCatalogue.handshakes)
+        openingFailures = registry.counters(MetricCatalogue.openingFailures)
         requestsInFlight = registry.gauge(MetricCatalogue.requestsInFlight)
         answers = Dictionary(
             uniqueKeysWithValues: AnswerLabels.allCases.map { labels in
@@ -67,6 +72,11 @@ extension MetricCatalogue {
     static let connectionsRefused = MetricFamily(
         "receipt_gateway_http_connections_refused_total", .counter,
         "Connections closed at once because their address reached its limit.")
+    static let handshakes = MetricFamily(
+        "receipt_gateway_http_tls_handshakes_total", .counter, "TLS handshakes completed.")
+    static let openingFailures = MetricFamily(
+        "receipt_gateway_http_opening_failures_total", .counter, "Connections that ended before HTTP began.",
+        by: OpeningFailure.self)
     static let bodiesInFlight = MetricFamily(
         "receipt_gateway_http_bodies_in_flight_bytes", .gauge, "Memory used by request bodies.")
     static let bodiesInFlightLimit = MetricFamily(
@@ -79,8 +89,8 @@ extension MetricCatalogue {
         by: ServerLifecycle.Stage.self)
     /// The families of the HTTP server: the data plane only, and the stage of the process.
     package static let http = [
-        requests, requestDuration, requestsInFlight, connections, connectionsRefused, bodiesInFlight,
-        bodiesInFlightLimit, refusals, lifecycle,
+        requests, requestDuration, requestsInFlight, connections, connectionsRefused, handshakes,
+        openingFailures, bodiesInFlight, bodiesInFlightLimit, refusals, lifecycle,
     ]
 
     /// In seconds: finer for answers from memory, up to the time at which clients have given up.

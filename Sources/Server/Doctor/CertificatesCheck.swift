@@ -2,6 +2,7 @@
 
 internal import Clients
 internal import HTTPClient
+internal import HTTPServer
 internal import Receipts
 internal import Settings
 
@@ -9,10 +10,14 @@ extension AreaCheck {
     /// The time before a root's end from which a warning is given.
     private static let rootNotice: Duration = .seconds(90 * 86_400)
 
+    /// The same for a listener's certificate, which authorities renew a month before its end.
+    private static let listenerNotice: Duration = .seconds(14 * 86_400)
+
     func checkCertificates() {
         // Loading the configuration has tried the algorithms.
         report.ok("openssl", "\(ReceiptVerifier.openSSLVersion), with SHA-1, SHA-256, SHA-384, RSA and ECDSA")
         checkRoots()
+        checkListeners()
         if configuration.apple.isEnabled { checkAuthorities() }
     }
 
@@ -32,6 +37,26 @@ extension AreaCheck {
             "roots", ending.contains { $0.end <= now } ? .failed : .warning,
             "trust roots expire, and receipts created later will be rejected: \(names)",
             "Put a newer certificate into gateway.trust_roots.")
+    }
+
+    private func checkListeners() {
+        // Loading the configuration has read them.
+        guard let certificates = try? ServerCertificates(configuration) else { return }
+        check(certificates.data, "data", configuration.http.listener)
+        check(certificates.admin, "admin", configuration.admin)
+    }
+
+    private func check(_ certificate: ServerCertificate?, _ plane: String, _ listener: ListenerConfiguration) {
+        guard let certificate, let path = listener.tls.certificate?.printable() else { return }
+        let now = clock()
+        if now.advanced(by: Self.listenerNotice) < certificate.end {
+            return report.ok(plane, "\(path) until \(certificate.end.day)")
+        }
+        report.record(
+            plane, certificate.end <= now ? .failed : .warning,
+            "the certificate of the \(plane) plane \(certificate.end <= now ? "has expired" : "expires") on "
+                + "\(certificate.end.day): \(path)",
+            "Replace the file; the gateway reloads it.")
     }
 
     private func checkAuthorities() {

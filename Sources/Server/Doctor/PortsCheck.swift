@@ -90,8 +90,9 @@ struct LocalGateway: Sendable {
         configuration.totalTimeout = Limits.timeout
         configuration.maximumResponseBytes = Limits.answerBytes
         (configuration.allowsPlainHTTP, configuration.allowsPrivateAddresses) = (true, true)
+        configuration.acceptsAnyCertificate = true
         transport = try HTTPTransport(configuration)
-        base = "http://\(admin.reachableHost):\(admin.port)"
+        base = "\(admin.tls.isEnabled ? "https" : "http")://\(admin.reachableHost):\(admin.port)"
     }
 
     func condition(at path: String) async -> Condition {

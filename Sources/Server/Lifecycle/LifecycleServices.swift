@@ -104,7 +104,7 @@ struct ShutdownService: Service {
             var requests = requests.makeAsyncIterator()
             guard let request = await requests.next() else { return }
             logger.notice("Shutting down", metadata: ["request": "\(request.rawValue)"])
-            lifecycle.advance(to: .draining)
+            lifecycle.drain(over: request == .terminate ? drainDelay : .zero)
             if request == .terminate { await wait(upTo: drainDelay) }
         }
     }

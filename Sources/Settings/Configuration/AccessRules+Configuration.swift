@@ -2,6 +2,7 @@
 
 internal import AppStore
 package import Clients
+internal import HTTPServer
 package import Receipts
 internal import RedisStore
 
@@ -34,10 +35,21 @@ extension GatewayConfiguration {
     package func startFaults(_ rules: AccessRules) -> [(seen: String, advice: String)] {
         let upstreamFault = apple.isEnabled ? rules.receiptUpstreamFault : nil
         let faults = [
-            webhookFault(rules), upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) },
+            webhookFault(rules), certificateFault(rules),
+            upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) },
             apple.isEnabled ? rules.credentialsFault : nil, redis.loginFault,
         ]
         return faults.compactMap(\.self)
+    }
+
+    /// The fault that certificates of clients are never requested, and the advice; nil if there is none.
+    private func certificateFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
+        let names = (rules.clients ?? []).filter { !$0.certificates.isEmpty }.map(\.name)
+        guard !names.isEmpty, http.listener.tls.clientAuthorities == nil else { return nil }
+        return (
+            "The gateway requests no client certificates, which the clients file has for \(names.listed)",
+            "Set gateway.http.tls.client_ca_file to the authorities that issue them."
+        )
     }
 
     /// The fault that events and deliveries end with the process, and the advice; nil if there is none.

@@ -27,6 +27,10 @@ package enum ConfigurationKeys {
         .init("http.host", host: \.http.listener.host),
         .init("http.port", \.http.listener.port, in: ports),
         .init("http.host_names", \.http.hostNames),
+        .init("http.tls.certificate_file", file: \.http.listener.tls.certificate),
+        .init("http.tls.key_file", file: \.http.listener.tls.key),
+        .init("http.tls.client_ca_file", file: \.http.listener.tls.clientAuthorities),
+        .init("http.proxy_protocol_from", \.http.proxyProtocolAddresses),
         .init("http.limits.target", \.http.limits.target, in: headerSizes),
         .init("http.limits.header_field", \.http.limits.headerField, in: headerSizes),
         .init("http.limits.header_list", \.http.limits.headerList, in: headerSizes),
@@ -36,6 +40,7 @@ package enum ConfigurationKeys {
         .init("http.limits.connections", \.http.limits.connections, in: 1...1_000_000),
         .init("http.limits.connections_per_address", \.http.limits.connectionsPerAddress, in: 0...1_000_000),
         .init("http.limits.requests_per_address", \.http.limits.requestsPerAddress, in: 0...1_000_000),
+        .init("http.deadlines.handshake", \.http.deadlines.handshake, in: deadlines),
         .init("http.deadlines.headers", \.http.deadlines.headers, in: deadlines),
         .init("http.deadlines.request", \.http.deadlines.request, in: deadlines),
         .init("http.deadlines.answer", \.http.deadlines.answer, in: deadlines),
@@ -49,6 +54,8 @@ package enum ConfigurationKeys {
         .init("admin.host", host: \.admin.host),
         .init("admin.port", \.admin.port, in: ports),
         .init("admin.host_names", \.adminHostNames),
+        .init("admin.tls.certificate_file", file: \.admin.tls.certificate),
+        .init("admin.tls.key_file", file: \.admin.tls.key),
     ]
 
     private static let shutdown: [ConfigurationKey] = [

@@ -108,6 +108,9 @@ struct ConfigurationLoader {
             _ = try TrustStore(configuration, readFile: readFile)
         }.map(placed)
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+            _ = try ServerCertificates(configuration, readFile: readFile)
+        }.map(placed)
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
         }.map(placed)
     }

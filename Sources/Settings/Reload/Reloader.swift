@@ -2,6 +2,7 @@
 
 package import Clients
 package import Gateway
+package import HTTPServer
 internal import Logging
 package import Receipts
 internal import RedisStore
@@ -14,6 +15,7 @@ package struct Reloader: Sendable {
     private let source: ConfigurationSource
     private let access: CurrentAccess
     private let verifier: CurrentVerifier
+    private let certificates: CurrentServerCertificates
     private let readOnce: [(setting: String, path: String, fingerprint: Fingerprint?)]
     /// The configuration in force; settings that need a restart keep their first value.
     private var inForce: GatewayConfiguration
@@ -24,11 +26,13 @@ package struct Reloader: Sendable {
     ///   - configuration: the configuration they gave.
     ///   - access: the access rules of that configuration.
     ///   - verifier: trusts the roots of that configuration.
+    ///   - certificates: the listeners' certificates of that configuration.
     package init(
         _ source: ConfigurationSource, files: FileReadings, _ configuration: GatewayConfiguration,
-        _ access: CurrentAccess, _ verifier: CurrentVerifier
+        _ access: CurrentAccess, _ verifier: CurrentVerifier,
+        _ certificates: CurrentServerCertificates = CurrentServerCertificates()
     ) {
-        (self.source, self.access, self.verifier) = (source, access, verifier)
+        (self.source, self.access, self.verifier, self.certificates) = (source, access, verifier, certificates)
         inForce = configuration
         readOnce = configuration.peerFiles.map { ($0, $1, files.fingerprint(ofFile: $1)) }
         watch = FileWatch(read: files.signatures)
@@ -62,7 +66,7 @@ package struct Reloader: Sendable {
     private mutating func adopt(
         _ next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
     ) throws(ConfigurationProblems) -> [String] {
-        var read: (rules: AccessRules?, trustStore: TrustStore?)
+        var read: (rules: AccessRules?, trustStore: TrustStore?, certificates: ServerCertificates?)
         var problems = ConfigurationProblems.of { () throws(ConfigurationProblems) in
             let rules = AccessRules(next, try ClientsFile(next, at: now, readFile: files.read))
             read.rules = rules
@@ -72,18 +76,24 @@ package struct Reloader: Sendable {
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             read.trustStore = try TrustStore(next, readFile: files.read)
         }
-        guard problems.isEmpty, let rules = read.rules, let trustStore = read.trustStore else {
-            throw ConfigurationProblems(problems: problems)
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+            read.certificates = try ServerCertificates(next, readFile: files.read)
         }
+        guard problems.isEmpty, let rules = read.rules, let trustStore = read.trustStore,
+            let served = read.certificates
+        else { throw ConfigurationProblems(problems: problems) }
         let trusted = verifier.now.trustStore
-        let changed = rules.settingsChanged(since: access.now.rules) + trustStore.settingsChanged(since: trusted)
+        let accessChanges =
+            rules.settingsChanged(since: access.now.rules) + trustStore.settingsChanged(since: trusted)
+        let certificateChanges = served.settingsChanged(since: certificates.now)
         // The roots first: a request that finds no earlier answer must not be verified under earlier roots.
         if trustStore != trusted { verifier.trust(trustStore) }
-        if !changed.isEmpty {
+        if !accessChanges.isEmpty {
             access.replace(with: access.now.followed(by: rules, verdictsHold: trustStore == trusted))
         }
+        if !certificateChanges.isEmpty { certificates.replace(with: served) }
         inForce = next
-        return changed
+        return accessChanges + certificateChanges
     }
 
     private func settingsAwaitingRestart(
@@ -148,8 +158,15 @@ extension GatewayConfiguration {
         next.apple.sharedSecret = other.apple.sharedSecret
         next.apple.receiptUpstream = other.apple.receiptUpstream
         (next.trustRoots, next.intermediatesFile) = (other.trustRoots, other.intermediatesFile)
+        next.http.listener.tls = http.listener.tls.reloaded(from: other.http.listener.tls)
+        next.admin.tls = admin.tls.reloaded(from: other.admin.tls)
         return next
     }
+}
+
+extension TLSFiles {
+    /// Returns other paths, if they do not switch TLS on or off.
+    fileprivate func reloaded(from other: TLSFiles) -> TLSFiles { isEnabled == other.isEnabled ? other : self }
 }
 
 package enum ReloadTrigger: String, Sendable {

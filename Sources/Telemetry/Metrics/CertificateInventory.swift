@@ -13,6 +13,9 @@ package enum DependedCertificate: String, SeriesLabels {
     /// The newest signer seen in Apple's receipts.
     case signer
     case redisClient = "redis_client"
+    /// The certificate of the data plane, and of the admin plane.
+    case httpServer = "http_server"
+    case adminServer = "admin_server"
 
     package static let labelNames = ["certificate"]
 }
@@ -55,6 +58,11 @@ package final class CertificateInventory: Sendable {
     package func configured(_ certificate: DependedCertificate, until end: Timestamp?) {
         guard let end else { return }
         state.withLock { $0.ends[certificate] = min(end, $0.ends[certificate] ?? end) }
+    }
+
+    /// Records a certificate that replaces the one before.
+    package func serves(_ certificate: DependedCertificate, until end: Timestamp?) {
+        state.withLock { $0.ends[certificate] = end }
     }
 
     /// Records a chain that was verified for the first time. Apple's newest signer and intermediate count: old receipts
