@@ -27,6 +27,27 @@ extension RealServer {
         }
     }
 
+    /// Starts HAProxy as a TCP load balancer that names each client in a header of the PROXY protocol, also in its checks.
+    public static func haproxyNamingClients(to backend: Backend) async throws -> RealServer {
+        try await RealServer("haproxy") { port, folder in
+            let file = folder.appending(path: "haproxy.cfg")
+            let text = """
+                defaults
+                    mode tcp
+                    timeout connect 60s
+                    timeout client 60s
+                    timeout server 60s
+                listen gateway
+                    bind 127.0.0.1:\(port)
+                    option httpchk GET /readyz
+                    server gateway 127.0.0.1:\(backend.dataPort) send-proxy-v2 check check-send-proxy inter 300ms
+
+                """
+            try Data(text.utf8).write(to: file)
+            return ["-db", "-f", file.path]
+        }
+    }
+
     /// A request is retried at another gateway when its gateway ends before the answer: verifying a receipt twice does
     /// no harm.
     private static func haproxyConfiguration(

@@ -11,13 +11,24 @@
             seeds("json", of: .json, json) + seeds("reply", of: .reply, replies) + seeds("edge", of: .edge, requests)
                 + seeds("header", of: .header, headers) + seeds("answer", of: .answer, answers)
                 + seeds("clients", of: .clients, clients) + seeds("forms", of: .form, forms) + stored
-                + stores
+                + stores + proxyHeaders
         }
 
         private static func seeds(
             _ name: String, of target: FuzzTarget, _ texts: [String]
         ) -> [(String, [UInt8])] {
             texts.enumerated().map { ("\(name)-\($0)", target.input(Array($1.utf8))) }
+        }
+
+        private static var proxyHeaders: [(String, [UInt8])] {
+            let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+            let ipv4: [UInt8] = [192, 0, 2, 1, 192, 0, 2, 2, 0x30, 0x39, 0x01, 0xBB]
+            let ipv6 = [UInt8](repeating: 0x20, count: 36)
+            let headers: [[UInt8]] = [
+                [0x20, 0, 0, 0], [0x21, 0x11, 0, 12] + ipv4, [0x21, 0x11, 0, 16] + ipv4 + [4, 0, 1, 0],
+                [0x21, 0x21, 0, 36] + ipv6, [0x21, 0, 0, 0], [0x21, 0x31, 0, 216],
+            ]
+            return headers.enumerated().map { ("proxy-header-\($0)", FuzzTarget.proxyHeader.input(signature + $1)) }
         }
 
         private static let json = [

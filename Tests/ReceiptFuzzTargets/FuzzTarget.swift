@@ -60,6 +60,8 @@
         case history
         /// Notifications, with payloads as if they were signed, and the states and events that they make.
         case notification
+        /// The header of the PROXY protocol.
+        case proxyHeader
 
         /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
@@ -94,6 +96,7 @@
             case .stores: try checkStores(bytes)
             case .history: try checkHistory(bytes)
             case .notification: try checkNotification(bytes)
+            case .proxyHeader: try checkProxyHeader(bytes)
             }
         }
 

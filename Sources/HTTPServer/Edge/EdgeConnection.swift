@@ -36,7 +36,7 @@ struct EdgeConnection {
     private var request: RequestContext?
     /// The body that arrives. It is not part of the phase, so that it has one owner and grows in place.
     private var body = ReservedBody()
-    private var rules: EdgeRules
+    private(set) var rules: EdgeRules
     private let routes: RouteTable
     private let budget: BodyBudget
     private var isClosingAfterAnswer = false

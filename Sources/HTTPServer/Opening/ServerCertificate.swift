@@ -91,7 +91,7 @@ package struct ServerCertificate: Sendable {
                 }
                 return readable
             } catch {
-                report(setting, "\(path) \(error)")
+                report(setting, "\(path) \(error.description)")
                 return []
             }
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import Testing
 import TestSupport
 
@@ -30,8 +31,44 @@ struct DrainTests {
         }
     }
 
+    @Test func `the share of answers that end their connections rises to all within half of the drain delay`() {
+        let lifecycle = ServerLifecycle(), start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+        #expect(!lifecycle.endsConnection(at: start, draw: 0))
+        lifecycle.drain(over: .seconds(8), at: start)
+        for (milliseconds, draw, ends) in [
+            (0, 0, false), (1000, 0.24, true), (1000, 0.26, false), (3999, 0.99, true), (4000, 0.9999, true),
+            (60_000, 0.9999, true),
+        ] as [(Int64, Double, Bool)] {
+            #expect(lifecycle.endsConnection(at: start + .milliseconds(milliseconds), draw: draw) == ends)
+        }
+    }
+
+    @Test func `without a delay every answer ends its connection, and draining begins once`() {
+        let lifecycle = ServerLifecycle(), start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+        lifecycle.drain(over: .zero, at: start)
+        lifecycle.drain(over: .seconds(8), at: start)
+        #expect(lifecycle.endsConnection(at: start, draw: 0.9999) && !lifecycle.drainsSlowly)
+    }
+
     @Test(.gateway { $0.shutdown.drainDelay = .seconds(3600) })
-    func `during the drain delay readyz fails while requests are answered with Connection close`() async throws {
+    func `an idle connection is answered once more after the drain delay`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(Self.head + Self.body)
+            #expect(try await connection.answer()?.headers["connection"] == nil)
+            gateway.order(.terminate)
+            try await eventually { gateway.server.lifecycle.stage == .draining }
+            // The second request ends the delay.
+            gateway.order(.terminate)
+            try await refusesConnections(gateway.port)
+            try await connection.send(Self.head + Self.body)
+            let answer = try await connection.answer()
+            #expect(answer?.status == 200 && answer?.headers["connection"] == "close")
+            #expect(try await connection.isClosed())
+        }
+    }
+
+    @Test(.gateway { $0.shutdown.drainDelay = .seconds(3600) })
+    func `during the drain delay readyz fails while requests are answered`() async throws {
         gateway.order(.terminate)
         try await eventually { gateway.server.lifecycle.stage == .draining }
         let readiness = try await ask(gateway.adminPort, Self.ready)
@@ -39,7 +76,6 @@ struct DrainTests {
         #expect(readiness?.headers["retry-after"] == "1")
         let answer = try await ask(gateway.port, Self.head + Self.body)
         #expect(answer?.status == 200)
-        #expect(answer?.headers["connection"] == "close")
     }
 
     @Test(.gateway) func `a request that has begun is finished after the listener is closed`() async throws {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import HTTPServer
+
+/// A temporary folder with certificates that openssl(1) makes.
+final class CertificateFolder: Sendable {
+    private let root = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
+
+    init() throws {
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: root) }
+
+    func path(_ name: String) -> String { root.appending(path: name).path }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: root.appending(path: name), options: .atomic)
+    }
+
+    /// Makes `NAME.pem` and `NAME.key`, signed by itself.
+    func makeCertificate(_ name: String, subjectAlternativeName: String = "DNS:localhost,IP:127.0.0.1") throws {
+        let made = try openssl(
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-subj",
+            "/CN=\(name)", "-addext", "subjectAltName=\(subjectAlternativeName)", "-keyout", path("\(name).key"),
+            "-out", path("\(name).pem"))
+        try #require(made.status == 0, "\(made.output)")
+    }
+
+    func files(_ name: String) -> TLSFiles {
+        var files = TLSFiles()
+        (files.certificate, files.key) = (path("\(name).pem"), path("\(name).key"))
+        return files
+    }
+
+    /// Runs openssl(1) with a text as its input, and returns both outputs together.
+    func openssl(_ arguments: String..., input: String = "") throws -> (status: Int32, output: String) {
+        try openssl(arguments, input: input)
+    }
+
+    func openssl(_ arguments: [String], input: String = "") throws -> (status: Int32, output: String) {
+        let sent = root.appending(path: "input-\(UUID().uuidString)")
+        try Data(input.utf8).write(to: sent)
+        let program = Process(), output = Pipe()
+        program.executableURL = URL(filePath: "/usr/bin/openssl")
+        program.arguments = arguments
+        program.standardInput = try FileHandle(forReadingFrom: sent)
+        (program.standardOutput, program.standardError) = (output, output)
+        try program.run()
+        let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+        program.waitUntilExit()
+        return (program.terminationStatus, String(decoding: bytes, as: UTF8.self))
+    }
+}
