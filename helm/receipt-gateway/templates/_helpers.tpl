@@ -114,6 +114,10 @@ readiness and tells clients to close their connections for as long again, then f
 {{ add $drain $drain $grace 5 }}
 {{- end }}
 
+{{- define "receipt-gateway.adminScheme" -}}
+{{- ternary "https" "http" (not (empty (dig "admin" "tls" "certificate_file" "" .Values.config))) }}
+{{- end }}
+
 {{- define "receipt-gateway.hasRedis" -}}
 {{- if or .Values.redis.url .Values.redis.development.enabled (and .Values.secrets.redis.existingSecret .Values.secrets.redis.urlKey) -}}true{{- end -}}
 {{- end }}
