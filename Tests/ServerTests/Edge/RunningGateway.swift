@@ -42,7 +42,8 @@ struct RunningGateway: Surroundings {
         (configuration.http.hostNames, configuration.adminHostNames) = (HostNames(["x"]), HostNames(["x"]))
         // Nothing times out unless a test says so, however busy the machine is.
         configuration.http.deadlines = HTTPDeadlines(
-            handshake: .seconds(3600), headers: .seconds(3600), request: .seconds(3600), answer: .seconds(3600), idle: .seconds(3600))
+            handshake: .seconds(3600), headers: .seconds(3600), request: .seconds(3600), answer: .seconds(3600),
+            idle: .seconds(3600))
         (configuration.shutdown.drainDelay, configuration.shutdown.grace) = (.zero, .seconds(3600))
         // Tests use this machine only.
         configuration.apple.isEnabled = false
