@@ -49,7 +49,7 @@ package enum CertificateIdentity: Hashable, Sendable {
 
 /// The certificate of a connection's peer, which the TLS handshake has verified.
 package struct ClientCertificate: Hashable, Sendable {
-    /// The identities, of which one may name a client: the digest first, then the names in the certificate's order.
+    /// The identities. The first that names a client counts: the digest first, then the names in the certificate's order.
     package let identities: [CertificateIdentity]
     /// The time from which it names no client: a connection may last longer, and a resumed session as well.
     package let expires: Timestamp

@@ -45,7 +45,7 @@ package struct HTTPConfiguration: Hashable, Sendable {
 
     package init() {}
 
-    /// The settings with the limits of the admin plane: nobody sends bodies there, and no load balancer names clients.
+    /// The settings with the limits of the admin plane: no client sends bodies there, and no load balancer names clients.
     package var ofAdminPlane: HTTPConfiguration {
         var http = self
         http.limits.body = .kibibytes(64)

@@ -15,7 +15,7 @@ struct SecuredConnection: Sendable {
 }
 
 /// The handler between TLS and HTTP until the handshake is complete. It reports the peer's certificate, counts failures,
-/// and closes a connection that is not secured at once: there is nobody to say goodbye to.
+/// and closes a connection that is not secured at once.
 final class HandshakeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -64,7 +64,7 @@ extension ClientCertificate {
         let names = certificate._subjectAlternativeNames().prefix(Limits.names).compactMap { name in
             // SAFETY: the bytes are copied while the name holds them.
             let bytes = unsafe name.contents.withUnsafeBufferPointer { unsafe Array($0) }
-            let text = String(decoding: bytes, as: UTF8.self)
+            let text = String(copying: bytes.span)
             return switch name.nameType {
             case .dnsName: CertificateIdentity(dnsName: text)
             case .uri: CertificateIdentity(uri: text)

@@ -6,7 +6,7 @@ internal import NIOCore
 internal import Telemetry
 
 /// The first handler of a connection from a load balancer that speaks the PROXY protocol. Once the header has arrived, it
-/// adds the others, passes on the bytes behind the header, and leaves.
+/// adds the other handlers, passes on the bytes behind the header, and leaves.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
