@@ -28,8 +28,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes requests in flight \
             within gateway.shutdown.grace. SIGINT does the same without the delay. SIGHUP rereads the clients file, \
-            the pepper, the shared secrets, the keys of the App Store Server API and the trusted roots, as a change of \
-            one of their files does; other changes need a restart.
+            the pepper, the shared secrets, the keys of the App Store Server API, the trusted roots and the \
+            certificates of the ports, as a change of one of their files does; other changes need a restart.
 
             Exit status: 0 after a shutdown, 78 if the configuration is wrong, 1 for other failures such as a port \
             that is in use.
