@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Cryptography
+import Gateway
 import NIOCore
 import Receipts
 import Testing
