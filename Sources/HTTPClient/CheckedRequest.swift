@@ -43,7 +43,7 @@ struct CheckedRequest: Sendable {
         guard configuration.allowsPlainHTTP else { throw .insecureURL }
     }
 
-    private static func check(_ header: TransportHeader) throws(TransportError) {
+    fileprivate static func check(_ header: TransportHeader) throws(TransportError) {
         let (name, value) = (header.name.utf8, header.value.utf8)
         guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter), value.allSatisfy(\.isFieldCharacter),
             name.count + value.count <= Limits.headerBytes,
@@ -59,6 +59,9 @@ struct CheckedRequest: Sendable {
 }
 
 extension TransportHeader {
+    /// False for a field that no request may have: name or value is not valid, or only the transport may set it.
+    package var isSendable: Bool { (try? CheckedRequest.check(self)) != nil }
+
     /// For a value of only whitespace, libcurl would leave out the field.
     fileprivate var line: String {
         value.utf8.allSatisfy(\.isWhitespace) ? "\(name);" : "\(name): \(value)"

@@ -63,7 +63,7 @@ extension FleetStore {
     ) {
         let storeEvents = StoreEvents(health: health, metrics: metrics, logger: logger)
         let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: storeEvents)
-        let store = SharedStore(redis: redis, health: health, metrics: metrics)
+        let store = SharedStore(redis: TracedCommands(redis: redis), health: health, metrics: metrics)
         let observe: @Sendable (SharedCacheFault) -> Void = { metrics.count($0) }
         let results = RedisUpstreamCache(
             store: store, keys: keys, localBytes: cacheBytes, clock: clock, observe: observe)
@@ -77,8 +77,9 @@ extension FleetStore {
             quotaPauses: quotaPauses)
 
         // On connections of their own, so that requests of clients do not wait behind large commands.
-        let bulk = client.forCustomers.client(
+        let customers = client.forCustomers.client(
             eventLoops: MultiThreadedEventLoopGroup.singleton, observer: CustomerConnectionEvents())
+        let bulk = TracedCommands(redis: customers)
         let retention = rules.events.retention
         let notifications = RedisNotifications(
             bulk, requests: store, keys: keys, maximumBytes: rules.backlogBytes, replicas: rules.replicas,
@@ -101,11 +102,11 @@ extension FleetStore {
                 purge: CachedResultPurge { (purges) throws(StoreUnreachable) in
                     try await results.redisPurges.purge(purges, over: bulk)
                 },
-                results: [RedisResultErasure(bulk, keys: keys)],
+                results: [RedisResultErasure(customers, keys: keys)],
                 indexes: [RedisStateErasure(store: notifications), ownership], states: notifications,
                 chains: ownership.chains),
             service: StoreService(
-                clients: [redis, bulk], store: store, health: health, events: storeEvents,
+                clients: [redis, customers], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,
                 purges: results.redisPurges,
                 waitLimit: client.node.connectDeadline + client.node.commandDeadline))

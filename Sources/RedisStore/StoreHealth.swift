@@ -151,9 +151,11 @@ extension CircuitBreaker.Policy {
 
 extension RedisCommand {
     /// The ACL permission it needs: its name, and its key's prefix up to the first colon.
-    fileprivate var permission: String {
-        let prefix = key.map { String(decoding: $0.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
-        return description + " " + (prefix ?? "")
+    fileprivate var permission: String { description + " " + (keyPrefix ?? "") }
+
+    /// The key up to its first colon, which names a kind of data; nil without a key.
+    var keyPrefix: String? {
+        key.map { String(decoding: $0.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
     }
 }
 

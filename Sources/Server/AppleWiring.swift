@@ -26,7 +26,7 @@ struct AppleConnection: Sendable {
     init?(
         _ configuration: AppleConfiguration, access: CurrentAccess, upstreams: UpstreamState,
         fleet: FleetStore, lookups: LookupStateRecorder? = nil, verifier: CurrentVerifier,
-        observe: @escaping UpstreamObserver,
+        observe: @escaping UpstreamObserver, tracing: RequestTracing = .off,
         in dependencies: Dependencies
     ) throws(ConfigurationProblems) {
         guard configuration.isEnabled else { return nil }
@@ -35,7 +35,7 @@ struct AppleConnection: Sendable {
         } catch {
             throw ConfigurationProblems(error, configuration.caFile ?? "gateway.apple", to: "Apple")
         }
-        let clock = dependencies.clock, follow = Self.follow(dependencies.tracing, configuration)
+        let clock = dependencies.clock, follow = Self.follow(tracing, configuration)
         let upstream = VerifyReceiptUpstream(
             production: VerifyReceiptEndpoint(
                 url: configuration.productionURL.text, transport: transport, now: clock),
@@ -48,7 +48,7 @@ struct AppleConnection: Sendable {
             limiter: fleet.ports.limiter, fleetState: fleet.ports.fleetState, verifier: verifier, observe: observe,
             logger: dependencies.logger, follow: follow, clock: clock)
         var ports = fleet.ports
-        if fleet.service != nil { ports.cache = dependencies.tracing.traced(ports.cache) }
+        if fleet.service != nil { ports.cache = tracing.traced(ports.cache) }
         let customers = ServerAPICustomerLookup(serverAPI)
         let connection = UpstreamConnection(
             upstream, customers: lookups?.recording(customers) ?? customers,

@@ -16,7 +16,6 @@ internal import Resilience
 internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
-internal import Tracing
 
 /// The dependencies from outside the configuration. Tests replace them.
 struct Dependencies: Sendable {
@@ -25,8 +24,6 @@ struct Dependencies: Sendable {
     var logSettings = LogSettings()
     var requestLines: LogBatcher?
     var droppedLogLines: @Sendable () -> Int = { 0 }
-    var tracer: (any Tracer)?
-    var tracing: RequestTracing { RequestTracing(tracer: tracer) }
     var shutdownRequests: AsyncStream<ShutdownRequest>
     var clock: @Sendable () -> Timestamp = { .now() }
     var reloading: Reloading?
@@ -76,6 +73,9 @@ struct Wiring {
     /// Returns the apps that depend on `verifyReceipt`; none if no requests are sent to Apple.
     let appsWithoutKey: @Sendable () -> [String]
     let metrics: GatewayMetrics
+    /// Nil if no spans are exported.
+    private let traces: TraceExportService?
+    private var tracing: RequestTracing { traces?.tracing ?? .off }
 
     init(_ configuration: GatewayConfiguration, _ dependencies: Dependencies) throws(ConfigurationProblems) {
         self.configuration = configuration
@@ -95,6 +95,8 @@ struct Wiring {
         certificates = CurrentServerCertificates(
             try ServerCertificates(configuration, readFile: dependencies.files.read),
             onChange: metrics.certificates.serves)
+        traces = try TraceExportService(
+            configuration.traces, count: metrics.registry, logger: dependencies.logger)
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
@@ -117,12 +119,12 @@ struct Wiring {
             }, clock: dependencies.clock)
         let apple = try AppleConnection(
             configuration.apple, access: access, upstreams: upstreams, fleet: fleet, lookups: lookups,
-            verifier: verifier, observe: metrics.upstream.observe, in: dependencies)
+            verifier: verifier, observe: metrics.upstream.observe, tracing: tracing, in: dependencies)
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
         let verification = VerificationService(
             verifier: verifier, lateRenewal: configuration.events.rules.expiryDelay,
             states: NotifiedStates(fleet.ports, observe: metrics.upstream.observe), apple: apple?.verification,
-            onVerification: dependencies.tracing.onVerification)
+            onVerification: tracing.onVerification)
         let notifications = notifications(fleet, verifier, verification, lookups, onEvents: onEvents)
         let charging = charging(by: fleet)
         let ownership = ownership(of: fleet, onEvents: onEvents)
@@ -140,7 +142,9 @@ struct Wiring {
             ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes
                 + routes(of: notifications.intake, charging) + appleProxy(apple, charging).routes
                 + health.openRoutes)
+        // The first of these ends last: the spans of the last requests are exported.
         let foundations: [UnprintedService?] = [
+            traces.map { UnprintedService($0) },
             fleet.service.map { UnprintedService($0) }, webhooks.map { UnprintedService($0) },
             apple.map { UnprintedService("TransportService", atShutdown: $0.transport.shutdown) },
             notifications.service, jobs.service,
@@ -267,7 +271,7 @@ struct Wiring {
         rules.identify = { [clock = dependencies.clock] in access.now.authenticator.client(with: $0, at: clock()) }
         let log = RequestLog(
             logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
-            sampler: metrics.sampler, tracing: dependencies.tracing)
+            sampler: metrics.sampler, tracing: tracing)
         return HTTPListener(
             plane: .data, address: http.listener, http: http, rules: rules, budget: budget, lifecycle: lifecycle,
             pipeline: RequestPipeline(routes: routes, log: log, logger: dependencies.logger), metrics: metrics.edge,

@@ -60,6 +60,8 @@ package final class Client: Sendable, Hashable {
         case ownership
         /// Deleting the data of a customer.
         case erase
+        /// Deciding which of its requests have spans, by the flag `sampled` of `traceparent`.
+        case trace
     }
 
     /// The client of every request where no clients are configured.

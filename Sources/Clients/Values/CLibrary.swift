@@ -20,6 +20,14 @@ package enum CLibrary {
     /// Returns an exponentially distributed random number with mean 1.
     @Sendable package static func exponential() -> Double { -log(1 - Double.random(in: 0..<1)) }
 
+    /// The time of the system's clock (`CLOCK_REALTIME`), in nanoseconds since 1970.
+    package static var nanosecondsSince1970: Int64 {
+        var time = timespec()
+        // SAFETY: the pointer to a local variable is used only during the call.
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+
     package static var pageBytes: Double { Double(sysconf(Int32(_SC_PAGESIZE))) }
 
     /// Makes the allocator map every large block separately, so that freeing it returns the memory to the system. glibc

@@ -6,7 +6,6 @@ package import Logging
 internal import NIOCore
 internal import Synchronization
 internal import Telemetry
-internal import Tracing
 
 /// One request from its header to its answer. Handlers read the request here and record details; the log, traces and
 /// header fields of the answer are made from them.
@@ -36,7 +35,8 @@ package final class RequestContext: Sendable {
         var details = RequestDetails()
         var rateLimitFields: [HTTPField] = []
         var traceIDs: TraceContext?
-        var span: (any Span)?
+        /// The span of the request; nil if it has none.
+        var trace: TraceScope?
 
         mutating func traceIDs(_ header: RequestHeader) -> TraceContext {
             let ids = traceIDs ?? TraceContext(following: TraceContext(header))
@@ -84,17 +84,21 @@ package final class RequestContext: Sendable {
         set { record.withLock { $0.rateLimitFields = newValue } }
     }
 
-    var span: (any Span)? {
-        get { record.withLock { $0.span } }
-        set { record.withLock { $0.span = newValue } }
+    /// The times since the end of the request's header, and since the end of the request.
+    var ages: (arrived: Duration, received: Duration?) {
+        let now = NIODeadline.now()
+        return (Duration(now - arrival), completion.map { Duration(now - $0) })
+    }
+
+    /// The span of the request. Log lines name it.
+    var trace: TraceScope? {
+        get { record.withLock { $0.trace } }
+        set { record.withLock { ($0.trace, $0.traceIDs) = (newValue, newValue?.context) } }
     }
 
     /// The trace that log lines name. Without the client's trace, a trace begins here on first use, because most
     /// requests are answered without needing it.
-    var traceIDs: TraceContext {
-        get { record.withLock { $0.traceIDs(header) } }
-        set { record.withLock { $0.traceIDs = newValue } }
-    }
+    var traceIDs: TraceContext { record.withLock { $0.traceIDs(header) } }
 
     func line(_ status: Int, answerBytes: Int, took: Duration) -> RequestLog.Line {
         record.withLock { record in
@@ -107,15 +111,15 @@ package final class RequestContext: Sendable {
 
     package func run<Value>(_ work: () throws -> Value) rethrows -> Value {
         try Self.$current.withValue(self) {
-            guard let span else { return try work() }
-            return try InstrumentationContext.$current.withValue(span.context, operation: work)
+            guard let trace else { return try work() }
+            return try TraceScope.$current.withValue(trace, operation: work)
         }
     }
 
     func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
         try await Self.$current.withValue(self) {
-            guard let span else { return try await work() }
-            return try await InstrumentationContext.$current.withValue(span.context, operation: work)
+            guard let trace else { return try await work() }
+            return try await TraceScope.$current.withValue(trace, operation: work)
         }
     }
 }

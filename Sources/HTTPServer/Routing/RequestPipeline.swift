@@ -30,9 +30,9 @@ package final class RequestPipeline: Sendable {
     /// Begins the work for a complete request that the edge accepted.
     func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
         if context.match.isProbe { return step(context) { try dispatch(context, body) } }
-        let isLogged = log.isOn
-        if isLogged || log.tracing.isOn { context.keepDetails(bodyBytes: body.bytes.readableBytes, isLogged: isLogged) }
-        return step(context) { try log.tracing.begin(context) { try dispatch(context, body) } }
+        let isLogged = log.isOn, isTraced = log.tracing.begin(context)
+        if isLogged || isTraced { context.keepDetails(bodyBytes: body.bytes.readableBytes, isLogged: isLogged) }
+        return step(context) { try log.tracing.run(context) { try dispatch(context, body) } }
     }
 
     private func dispatch(_ context: RequestContext, _ body: ReservedBody) throws -> Step<Reply, any Error> {
@@ -51,7 +51,7 @@ package final class RequestPipeline: Sendable {
             switch try take() {
             case .done(let reply): return .done(finish(reply, context))
             case .compute(let next):
-                return .compute { self.step(context) { try self.log.tracing.resume(context, next) } }
+                return .compute { self.step(context) { try self.log.tracing.run(context, next) } }
             case .wait(let next):
                 return .wait { await context.run { await self.wait(context, next) } }
             }

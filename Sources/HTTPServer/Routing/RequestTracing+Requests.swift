@@ -1,77 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Clients
 internal import HTTPTypes
 internal import Telemetry
-internal import Tracing
 
 extension RequestTracing {
-    /// Runs the first part of the work for a request, in a span that lasts until `end`.
-    func begin<Value>(_ context: RequestContext, _ work: () throws -> Value) rethrows -> Value {
-        guard let tracer else { return try work() }
-        start(tracer, context)
+    /// Begins the span of a request, as a child of the client's.
+    /// - Returns: true if the request has a span.
+    func begin(_ context: RequestContext) -> Bool {
+        guard isOn else { return false }
+        let client = TraceContext(context.header), isTrusted = context.client.may.contains(.trace)
+        guard let scope = begin(following: client, isTrusted: isTrusted) else { return false }
+        context.trace = scope
+        return true
+    }
+
+    /// Runs a part of the work for a request, within its span.
+    func run<Value>(_ context: RequestContext, _ work: () throws -> Value) rethrows -> Value {
+        guard isOn, context.trace != nil else { return try work() }
         return try context.run(work)
     }
 
-    /// Runs a later part of the work for a request, in the same span.
-    func resume<Value>(_ context: RequestContext, _ work: () throws -> Value) rethrows -> Value {
-        isOn ? try context.run(work) : try work()
-    }
-
-    /// Begins the span of a request, as a child of the client's.
-    private func start(_ tracer: any Tracer, _ context: RequestContext) {
-        var parent = InstrumentationContext.topLevel
-        tracer.extract(TraceCarrier.sent(context.header), into: &parent, using: TraceCarrier())
-        let span = tracer.startSpan("HTTP", context: parent, ofKind: .server)
-        context.span = span
-        // Log lines name the tracer's span, if the tracer injects a valid `traceparent`.
-        var carrier: [String: String] = [:]
-        tracer.inject(span.context, into: &carrier, using: TraceCarrier())
-        guard let own = carrier[TraceCarrier.traceparent].flatMap({ TraceContext(traceparent: $0) }) else { return }
-        context.traceIDs = own
-    }
-
     func end(_ context: RequestContext, _ line: () -> RequestLog.Line) {
-        guard isOn, let span = context.span else { return }
-        let line = line()
-        let method = MethodLabel(line.method.flatMap { HTTPRequest.Method($0) })
-        span.operationName = [method.conventionalName, line.route].compactMap(\.self).joined(separator: " ")
-        span.updateAttributes { attributes in
-            attributes["http.request.method"] = method.conventionalName
-            attributes["url.scheme"] = "http"
-            attributes["http.response.status_code"] = line.status
-            if let route = line.route { attributes["http.route"] = route }
-            if let count = line.details.bodyBytes { attributes["http.request.body.size"] = count }
-            for (name, text) in line.texts { attributes["receipt_gateway.\(name)"] = text }
+        guard isOn, let scope = context.trace else { return }
+        let line = line(), ages = context.ages
+        if let received = ages.received {
+            scope.record("receive request", .internal, took: ages.arrived - received, age: received)
         }
-        if line.status >= 500 {
-            span.attributes["error.type"] = line.details.problem?.rawValue ?? String(line.status)
-            span.setStatus(SpanStatus(code: .error))
+        let method = MethodLabel(line.method.flatMap { HTTPRequest.Method($0) }).conventionalName
+        let name = [method, line.route].compactMap(\.self).joined(separator: " ")
+        scope.end(name, .server, took: ages.arrived) { details in
+            details.set("http.request.method", method)
+            details.set("url.scheme", "http")
+            details.set("http.response.status_code", line.status)
+            details.set("http.route", line.route)
+            details.set("http.request.body.size", line.details.bodyBytes)
+            for (name, text) in line.texts { details.set("receipt_gateway.\(name)", text) }
+            if line.status >= 500 { details.fail(line.details.problem?.rawValue ?? String(line.status)) }
         }
-        span.end()
     }
 }
 
 extension MethodLabel {
     /// The convention has one name for all methods that are not known.
     fileprivate var conventionalName: String { self == .other ? "_OTHER" : rawValue }
-}
-
-/// The carrier of a request's trace to the tracer: only valid values, and no other header field.
-struct TraceCarrier: Extractor, Injector {
-    static let traceparent = "traceparent"
-    static let tracestate = "tracestate"
-
-    /// §3.3: `tracestate` counts only beside a valid `traceparent`.
-    static func sent(_ header: RequestHeader) -> [String: String] {
-        guard TraceContext(header) != nil else { return [:] }
-        var carrier = [traceparent: header.traceparent ?? ""]
-        carrier[tracestate] = TraceState.list(of: header.values(of: tracestate))
-        return carrier
-    }
-
-    func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
-
-    func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) { carrier[key] = value }
 }
 
 extension TraceContext {

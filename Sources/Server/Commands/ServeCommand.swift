@@ -55,7 +55,7 @@ struct ServeCommand: AsyncParsableCommand {
         defer { requestLines.flush() }
         var dependencies = Dependencies(
             logger: logger, logSettings: settings, requestLines: requestLines,
-            droppedLogLines: { StandardError.log.droppedLines }, tracer: .linked, shutdownRequests: await .signals())
+            droppedLogLines: { StandardError.log.droppedLines }, shutdownRequests: await .signals())
         dependencies.reloading = Reloading(source: options.source, files: files, triggers: await .ofProcess())
         let server = try options.orExit { [dependencies] () throws(ConfigurationProblems) in
             try buildGatewayServer(configuration, in: dependencies)

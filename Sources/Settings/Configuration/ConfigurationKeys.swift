@@ -15,7 +15,7 @@ internal import Telemetry
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
         http + admin + shutdown + access + verification + apple + notifications + events + webhooks + ownership + jobs
-        + form + redis + logs
+        + form + redis + logs + traces
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -177,6 +177,18 @@ package enum ConfigurationKeys {
         .init("log.sampling.one_in", \.log.sampling.oneIn, in: 1...1_000_000),
         .init("log.sampling.slow", \.log.sampling.slow, in: .milliseconds(1) ... .seconds(60)),
         .init("log.sampling.notable_per_second", \.log.sampling.notablePerSecond, in: 1...10_000),
+    ]
+
+    private static let traces: [ConfigurationKey] = [
+        .init("traces.endpoint", \.traces.endpoint),
+        .init("traces.protocol", \.traces.transferProtocol),
+        .init("traces.headers", \.traces.headers),
+        .init("traces.timeout", \.traces.timeout, in: .milliseconds(100) ... .seconds(60)),
+        .init("traces.ca_file", file: \.traces.caFile),
+        .init("traces.sampler", \.traces.sampler),
+        .init("traces.ratio", \.traces.ratio, in: 0...1),
+        .init("traces.service_name", \.traces.serviceName),
+        .init("traces.resource_attributes", \.traces.resourceAttributes),
     ]
 }
 

@@ -68,6 +68,8 @@ package struct ConfigurationSource: Sendable {
 /// Reads the configuration once: environment variables override the file, the file overrides the defaults.
 struct ConfigurationLoader {
     private let environment: [String: String]
+    /// The standard variables whose values are in `environment` by the gateway's names.
+    private let standardNames: [String: String]
     private let file: ConfigurationFile?
     private let readFile: (String) throws(FileFault) -> String
     private(set) var configuration = GatewayConfiguration()
@@ -78,7 +80,7 @@ struct ConfigurationLoader {
     init(
         _ source: ConfigurationSource, readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
     ) {
-        environment = source.environment.filter { !$0.value.isEmpty }
+        let own = source.environment.filter { !$0.value.isEmpty }
         self.readFile = readFile
         do throws(FileFault) {
             file = try source.filePath.map { path throws(FileFault) in
@@ -88,8 +90,14 @@ struct ConfigurationLoader {
             file = nil
             problems = [source.problem(error)]
         }
-        problems += file?.problems ?? []
+        let endpoint = ConfigurationKey.environmentName(of: Self.tracesEndpoint)
+        let standard = StandardVariables(
+            own, hasEndpoint: own[endpoint] != nil || file?.text(of: Self.tracesEndpoint) != nil)
+        (environment, standardNames) = (own.merging(standard.values) { own, _ in own }, standard.origins)
+        problems += (file?.problems ?? []) + standard.problems
     }
+
+    private static let tracesEndpoint = "gateway.traces.endpoint"
 
     var result: GatewayConfiguration {
         get throws(ConfigurationProblems) {
@@ -183,7 +191,10 @@ struct ConfigurationLoader {
     }
 
     private func location(of fileName: String) -> String {
-        if isInEnvironment(fileName) { return ConfigurationKey.environmentName(of: fileName) }
+        if isInEnvironment(fileName) {
+            let name = ConfigurationKey.environmentName(of: fileName)
+            return standardNames[name] ?? name
+        }
         guard let file, file.entries[fileName] != nil else { return fileName }
         return file.location(of: fileName)
     }

@@ -37,6 +37,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var webhooks = WebhooksConfiguration()
     package var jobs = JobRules()
     package var ownership = OwnershipRules()
+    package var traces = TracesConfiguration()
 }
 
 /// Apple's server notifications: `POST /apple/notifications`.
@@ -120,7 +121,7 @@ extension GatewayConfiguration {
             ),
         ]
         return known.filter(\.isFound).map { ConfigurationProblem(location: $0.location, fault: $0.fault) }
-            + redis.contradictions
+            + redis.contradictions + traces.contradictions
     }
 
     /// The files that are read once, and their settings.
@@ -128,7 +129,7 @@ extension GatewayConfiguration {
         let files = [
             ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
             ("gateway.redis.certificate_file", redis.certificateFile), ("gateway.redis.key_file", redis.keyFile),
-            ("gateway.webhooks.ca_file", webhooks.caFile),
+            ("gateway.webhooks.ca_file", webhooks.caFile), ("gateway.traces.ca_file", traces.caFile),
         ]
         return files.compactMap { name, path in path.map { (name, $0) } }
     }

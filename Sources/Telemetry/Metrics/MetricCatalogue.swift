@@ -167,7 +167,9 @@ package enum MetricCatalogue {
         by: NotableRequest.self)
     package static let logLinesDropped = MetricFamily(
         "receipt_gateway_log_lines_dropped_total", .counter, "Log lines dropped because they were not read in time.")
-    private static let gateway = [build, logLinesSuppressed, logLinesDropped]
+    static let traceSpans = MetricFamily(
+        "receipt_gateway_trace_spans_total", .counter, "Spans that ended, by what became of them.", by: SpanFate.self)
+    private static let gateway = [build, logLinesSuppressed, logLinesDropped, traceSpans]
 
     // MARK: - Configuration and expiry
 

@@ -13,6 +13,8 @@ internal import Synchronization
 package struct TraceContext: Hashable, Sendable {
     private let traceHigh: UInt64, traceLow: UInt64
     private let span: UInt64
+    /// The flag `sampled` (§3.2.2.5.1): the sender records spans of this trace, or this gateway does.
+    package let isSampled: Bool
 
     /// 32 lowercase hexadecimal digits, not all of them zero.
     package var traceID: String { text(appendTraceID) }
@@ -33,7 +35,7 @@ package struct TraceContext: Hashable, Sendable {
         let bytes = text.utf8.span, dash = UInt8(ascii: "-")
         guard bytes.count >= Layout.count, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash,
             let version = bytes.hexadecimal(from: Layout.version, digits: 2),
-            Self.hasLength(bytes, ofVersion: version), bytes.hexadecimal(from: Layout.flags, digits: 2) != nil,
+            Self.hasLength(bytes, ofVersion: version), let flags = bytes.hexadecimal(from: Layout.flags, digits: 2),
             let high = bytes.hexadecimal(from: Layout.traceID, digits: 16),
             let low = bytes.hexadecimal(from: Layout.traceID + 16, digits: 16),
             let span = bytes.hexadecimal(from: Layout.parentID, digits: 16)
@@ -41,14 +43,22 @@ package struct TraceContext: Hashable, Sendable {
         // §3.2.2.3, §3.2.2.4: all zeros are invalid.
         guard high | low != 0, span != 0 else { return nil }
         (traceHigh, traceLow, self.span) = (high, low, span)
+        isSampled = flags & 1 == 1
     }
 
     /// Continues the client's trace, or starts a new trace, with a new span.
-    package init(following sender: TraceContext?) {
+    package init(following sender: TraceContext?, isSampled: Bool = false) {
         let new = NewTraceNumbers.next()
         (traceHigh, traceLow) = sender.map { ($0.traceHigh, $0.traceLow) } ?? (new.high, new.low)
-        span = new.span
+        (span, self.isSampled) = (new.span, isSampled)
     }
+
+    /// The value of `traceparent` that names the span.
+    package var traceparent: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
+
+    /// A number from 0 to below 1 that belongs to the trace: systems with the same ratio choose the same traces. The
+    /// last 56 bits of a trace ID are the random bits (Trace Context level 2, §3.2.2.3).
+    var fraction: Double { Double(traceLow & (1 << 56 - 1)) / Double(1 << 56 as UInt64) }
 
     package func appendTraceID(to text: inout [UInt8]) {
         ASCII.append(hexadecimal: traceHigh, to: &text)
@@ -113,62 +123,5 @@ private enum NewTraceNumbers {
             number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
             return max(1, number ^ (number >> 31))
         }
-    }
-}
-
-/// The `tracestate` of a request (W3C Trace Context §3.3), passed to the tracer unchanged or not at all.
-package enum TraceState {
-    enum Limits {
-        /// §3.3.1.1: a list has at most 32 members.
-        static let members = 32
-        /// §3.3.1.5: 512 characters must be propagated; longer lists may be dropped.
-        static let bytes = 512
-        static let keyBytes = 1...256
-        static let valueBytes = 1...256
-    }
-
-    /// Joins the members of all fields in order; nil if there are none, too many, or an invalid member.
-    package static func list(of values: [String]) -> String? {
-        let text = values.joined(separator: ",")
-        guard text.utf8.count <= Limits.bytes else { return nil }
-        let members = text.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
-        guard (1...Limits.members).contains(members.count) else { return nil }
-        var keys: Set<Substring> = []
-        for member in members {
-            // §3.3.1.4: keys are unique.
-            guard let key = key(of: member), keys.insert(key).inserted else { return nil }
-        }
-        return members.joined(separator: ",")
-    }
-
-    private static func key(of member: Substring) -> Substring? {
-        guard let equals = member.firstIndex(of: "=") else { return nil }
-        let key = member[..<equals], value = member[equals...].dropFirst()
-        guard Limits.keyBytes.contains(key.utf8.count), key.utf8.first?.isKeyStart == true,
-            key.utf8.allSatisfy(\.isKeyCharacter), Limits.valueBytes.contains(value.utf8.count),
-            value.utf8.allSatisfy(\.isValueCharacter)
-        else { return nil }
-        return key
-    }
-
-    /// Removes the optional white space around a member (RFC 9110 §5.6.3).
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
-    }
-}
-
-// Level 2 of the standard simplifies the grammar of keys, and accepts all of level 1.
-extension UInt8 {
-    fileprivate var isKeyStart: Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
-    }
-
-    fileprivate var isKeyCharacter: Bool { isKeyStart || "_-*/@".utf8.contains(self) }
-
-    /// Printable ASCII without the comma and the equals sign.
-    fileprivate var isValueCharacter: Bool {
-        (0x20...0x7E).contains(self) && self != UInt8(ascii: ",") && self != UInt8(ascii: "=")
     }
 }

@@ -4,7 +4,6 @@ import AppleSimulator
 import Cryptography
 import FoundationEssentials
 import HTTPTypes
-import InMemoryTracing
 import Logging
 import NIOHTTP1
 import RealServers
@@ -13,7 +12,6 @@ import Receipts
 import Redis
 import Testing
 import TestSupport
-import Tracing
 
 @testable import Clients
 @testable import HTTPServer
@@ -22,7 +20,7 @@ import Tracing
 @testable import Settings
 @testable import Telemetry
 
-/// Log lines of a request, and its spans if a tracer is linked.
+/// Log lines of a request, and its spans if they are exported.
 @Suite("The trace of a request", .timeLimit(.patient))
 struct RequestTracingTests {
     private var gateway: RunningGateway { .current }
@@ -51,11 +49,11 @@ struct RequestTracingTests {
         #expect(gateway.log.containing(Self.traceID).count == 1)
     }
 
-    @Test func `without a tracer the trace is parsed only for a log line`() async throws {
+    @Test func `without spans the trace is parsed only for a log line`() async throws {
         let context = try RequestContext.forTests(["traceparent": "00-\(Self.traceID)-00f067aa0ba902b7-01"])
-        let isAlone = RequestTracing.off.begin(context) { RequestContext.current == nil }
-        #expect(isAlone)
-        #expect(context.span == nil)
+        #expect(!RequestTracing.off.begin(context))
+        let isAlone = RequestTracing.off.run(context) { RequestContext.current == nil && TraceScope.current == nil }
+        #expect(isAlone && context.trace == nil)
         // A second read gives the same trace.
         #expect(context.traceIDs == context.traceIDs && context.traceIDs.traceID == Self.traceID)
     }
@@ -68,72 +66,115 @@ struct RequestTracingTests {
 
     // MARK: - Spans
 
-    @Test func `a linked tracer gets spans of the request and its steps, without receipt data`()
-        async throws
-    {
-        let tracer = W3CTracer(), receipt = Data(Forged.receipts(1)[0]).base64EncodedString()
-        try await Self.withFleet(tracer) { gateway in
-            let answer = try await gateway.ask(
-                Self.parent + "tracestate: vendor=1\r\nbaggage: secret=1\r\n",
-                #"{"receipt":"\#(receipt)","mode":"apple"}"#)
-            #expect(answer.body.contains(#""source":"apple""#), "\(answer)")
-            // The result is stored after the response.
-            try await eventually { tracer.spans.contains { $0.operationName == "SET" } }
-            let request = try #require(tracer.spans.first { $0.kind == .server })
-            #expect(request.operationName == "POST /v1/verify")
-            #expect(request.traceID == Self.traceID && request.parentSpanID == "00f067aa0ba902b7")
-            #expect(tracer.spans.allSatisfy { $0.traceID == Self.traceID })
-            let inside = tracer.spans.filter { $0.kind != .server }
-            #expect(inside.allSatisfy { $0.parentSpanID == request.spanID })
-            #expect(inside.map(\.operationName).filter { $0 == "POST" }.count == 2, "production, then the sandbox")
-            #expect(Set(inside.map(\.operationName)) == ["verify receipt", "GET", "POST", "SET"])
-            Self.expectWords(in: tracer.spans, request)
-            // The log has the tracer's span, also in the lines about requests to Apple.
-            let lines = gateway.log.containing(#""span_id":"\#(request.spanID)""#)
-            #expect(lines.filter { $0.contains(#""message":"request""#) }.count == 1)
-            let said = lines.filter { $0.contains(#""message":"Apple answered""#) && $0.contains(Self.traceID) }
-            #expect(said.count == 2 && said.allSatisfy { $0.contains(#""api":"verify_receipt""#) })
-            #expect(lines.contains { $0.contains(#""upstream":"sandbox""#) && $0.contains(#""upstream_ms":"#) })
-            // The fields that the tracer was given.
-            let carrier = tracer.memory.performedContextExtractions.first?.carrier as? [String: String]
-            #expect(carrier?.keys.sorted() == ["traceparent", "tracestate"])
+    @Test func `a trace tells the story of a request, without receipt data`() async throws {
+        let collector = SpanCollector(), receipt = Data(Forged.receipts(1)[0]).base64EncodedString()
+        try await collector.run { url in
+            try await Self.withFleet(url) { gateway in
+                let answer = try await gateway.ask(
+                    Self.parent + "baggage: secret=1\r\n", #"{"receipt":"\#(receipt)","mode":"apple"}"#)
+                #expect(answer.body.contains(#""source":"apple""#), "\(answer)")
+                // The result is stored after the response.
+                try await eventually {
+                    ["store result", "POST /v1/verify"].allSatisfy { !collector.spans(named: $0).isEmpty }
+                }
+                // The log has the span, also in the lines about requests to Apple.
+                let lines = gateway.log.containing(#""trace_id":"\#(Self.traceID)""#)
+                let request = try #require(collector.spans.first { $0.kind == "2" })
+                #expect(lines.contains { $0.contains(#""message":"request""#) && $0.contains(request.spanID) })
+                #expect(lines.filter { $0.contains(#""message":"Apple answered""#) }.count == 2)
+                try Self.expectStory(collector, request)
+            }
         }
+        let sent = collector.server.received
+        #expect(!sent.isEmpty && sent.allSatisfy { $0.requestLine == "POST /v1/traces HTTP/1.1" })
+        #expect(sent.allSatisfy { $0.headers["content-type"] == "application/json" })
+        #expect(sent.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains(receipt.prefix(40)) })
     }
 
-    private static func expectWords(in spans: [FinishedInMemorySpan], _ request: FinishedInMemorySpan) {
-        let attributes = request.attributes
-        #expect(attributes.get("http.request.method") == "POST" && attributes.get("http.route") == "/v1/verify")
-        #expect(attributes.get("http.response.status_code") == 200)
-        #expect(attributes.get("receipt_gateway.verdict") == "genuine")
-        #expect(attributes.get("receipt_gateway.upstream_outcome") == "answered")
-        #expect(attributes.get("receipt_gateway.api") == "verify_receipt")
-        let asked = spans.last { $0.operationName == "POST" }?.attributes
-        #expect(asked?.get("receipt_gateway.api") == "verify_receipt")
-        #expect(asked?.get("server.address") == "127.0.0.1" && asked?.get("http.response.status_code") == 200)
-        #expect(spans.first { $0.operationName == "GET" }?.attributes.get("db.system.name") == "redis")
-        let receipt = Data(Forged.receipts(1)[0]).base64EncodedString()
-        for span in spans {
-            span.attributes.forEach { _, value in
-                #expect(!receipt.contains("\(value)".prefix(20)) || "\(value)".count < 20)
+    /// Expects the spans of edge, cache, Redis and Apple, each within its cause.
+    private static func expectStory(_ collector: SpanCollector, _ request: SpanCollector.Span) throws {
+        #expect(request.name == "POST /v1/verify" && request.parent == "00f067aa0ba902b7" && !request.isError)
+        // Redis is also used for what no request waits for; these spans are of no trace.
+        let spans = collector.spans
+        #expect(spans.allSatisfy { $0.traceID == traceID && $0.start <= $0.end && $0.start > 0 })
+        func within(_ cause: SpanCollector.Span) -> [SpanCollector.Span] { spans.filter { $0.parent == cause.spanID } }
+        let steps = within(request)
+        #expect(
+            Set(steps.map(\.name)).isSuperset(of: ["receive request", "verify receipt", "look up result", "POST"]))
+        let lookUp = try #require(steps.first { $0.name == "look up result" })
+        #expect(lookUp.attributes["receipt_gateway.cache"] == "miss")
+        let redis = try #require(within(lookUp).first)
+        #expect(redis.name == "PIPELINE" && redis.kind == "3" && redis.attributes["db.system.name"] == "redis")
+        #expect(redis.attributes["db.operation.batch.size"] == "3")
+        let store = try #require(steps.first { $0.name == "store result" })
+        #expect(!within(store).isEmpty)
+        let apple = steps.filter { $0.name == "POST" }
+        #expect(apple.count == 2 && apple.allSatisfy { $0.kind == "3" }, "production, then the sandbox")
+        #expect(Set(apple.map { $0.attributes["receipt_gateway.upstream"] }) == ["production", "sandbox"])
+        #expect(apple.allSatisfy { $0.attributes["server.address"] == "127.0.0.1" })
+        #expect(apple.allSatisfy { $0.attributes["http.response.status_code"] == "200" })
+        #expect(request.attributes["http.route"] == "/v1/verify")
+        #expect(request.attributes["http.response.status_code"] == "200")
+        #expect(request.attributes["receipt_gateway.verdict"] == "genuine")
+        #expect(request.attributes["receipt_gateway.api"] == "verify_receipt")
+        let resource = try #require(collector.requests.first?.elements("resourceSpans").first?["resource"])
+        #expect(SpanCollector.attributes(of: resource)["service.name"] == "receipt-gateway")
+    }
+
+    @Test func `the last spans are exported at the shutdown`() async throws {
+        let collector = SpanCollector()
+        try await collector.run { url in
+            try await RunningGateway.with {
+                $0.traces.endpoint = url
+            } _: { gateway in
+                #expect(try await gateway.ask("").status == 200)
+                #expect(try await gateway.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
+            }
+        }
+        let verified = try #require(collector.spans(named: "verify receipt").first)
+        #expect(verified.attributes["receipt_gateway.reason"] != nil)
+        #expect(collector.spans(named: "GET").first?.attributes["http.response.status_code"] == "404")
+        #expect(collector.spans.filter { $0.kind == "2" }.count == 2, "health checks have no spans")
+    }
+
+    @Test func `a batch that the collector is too busy for is sent again, once`() async throws {
+        let collector = SpanCollector()
+        collector.server.answer(503)
+        try await collector.run { url in
+            try await RunningGateway.with {
+                $0.traces.endpoint = url
+            } _: { gateway in
+                #expect(try await gateway.ask("").status == 200)
+                try await eventually { !gateway.log.containing("The collector does not take the spans").isEmpty }
+                let sent = collector.server.received.count
+                collector.server.answer(200)
+                try await eventually { collector.server.received.count > sent }
+                try await eventually { !gateway.log.containing("The collector takes the spans again").isEmpty }
+                let metrics = gateway.server.metrics.text()
+                #expect(metrics.contains(#"receipt_gateway_trace_spans_total{result="failed"} 0"#))
+                #expect(!metrics.contains(#"receipt_gateway_trace_spans_total{result="exported"} 0"#))
             }
         }
     }
 
-    @Test func `rejected receipts appear in their spans`() async throws {
-        let tracer = W3CTracer()
-        try await RunningGateway.with(dependencies: { $0.tracer = tracer }) { gateway in
-            #expect(try await gateway.ask("").status == 200)
-            #expect(try await gateway.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
-            try await eventually { tracer.spans.filter { $0.kind == .server }.count == 2 }
-            let verified = try #require(tracer.spans.first { $0.operationName == "verify receipt" })
-            #expect(verified.attributes.get("receipt_gateway.reason") != nil)
-            #expect(verified.startInstant.nanosecondsSinceEpoch <= verified.endInstant.nanosecondsSinceEpoch)
-            #expect(tracer.spans.map(\.operationName).contains("GET"))
+    @Test func `the flag of a client counts if the clients file trusts the client`() async throws {
+        for (fields, isTrusted) in [("apps: '*'\n    may: [trace]", true), ("apps: '*'", false)] {
+            let collector = SpanCollector(), key = APIKey.random()
+            try await collector.run { url in
+                try await RunningGateway.withClient(key, fields) {
+                    ($0.traces.endpoint, $0.traces.sampler) = (url, .parentOrOff)
+                } _: { gateway in
+                    let authorization = "Authorization: Bearer \(key.exposed)"
+                    _ = try await gateway.ask("GET /v1/status", [authorization, Self.parent.trimmingLineEnd])
+                }
+            }
+            #expect(collector.spans.contains { $0.traceID == Self.traceID } == isTrusted)
         }
     }
 
     /// Runs a gateway with a real Redis and a simulated Apple.
-    private static func withFleet(_ tracer: W3CTracer, _ test: (RunningGateway) async throws -> Void) async throws {
+    private static func withFleet(_ collector: CollectorURL, _ test: (RunningGateway) async throws -> Void) async throws
+    {
         let redis = try await RealServer.redis()
         let apple = try await AppleSimulator.start(AppleSimulator.Configuration(pki: Forged.pki))
         let folder = FileManager.default.temporaryDirectory.appending(component: "traces-\(UUID().uuidString)")
@@ -152,8 +193,7 @@ struct RequestTracingTests {
             ($0.redis.url, $0.redis.deadline) = (url, Patience.forOperation)
             $0.cacheKeys = keys
             $0.log.values.level = .debug
-        } dependencies: {
-            $0.tracer = tracer
+            $0.traces.endpoint = collector
         } _: { gateway in
             try await eventually { try await gateway.send(.readiness, port: gateway.adminPort)?.status == 200 }
             try await test(gateway)
@@ -164,6 +204,8 @@ struct RequestTracingTests {
 }
 
 extension String {
+    fileprivate var trimmingLineEnd: String { String(dropLast(hasSuffix("\r\n") ? 1 : 0)) }
+
     fileprivate static let readiness = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
 }
 
