@@ -24,6 +24,7 @@ extension Wiring {
         let (access, metrics, clock) = (access, metrics, dependencies.clock)
         let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
         let stored = AppsOfNotifications(), losses = NotificationLosses()
+        let traces = NotificationTraces { TraceScope.current?.context.traceparent }
         let applier = NotificationApplier(
             queue: fleet.notifications, states: fleet.notifications, purging: fleet.ports.cache.purges,
             verifier: verifier,
@@ -39,8 +40,10 @@ extension Wiring {
                 metrics.notificationSurveys.record(surveys, ofApp: bundleID)
                 losses.record(surveys, ofApp: bundleID)
                 for survey in surveys { metrics.notifications.report(survey.fault) }
-            }, clock: clock)
-        let intake = NotificationIntake(verifier, queue: fleet.notifications, observe: metrics.notifications.observe) {
+            }, traces: traces, clock: clock)
+        let intake = NotificationIntake(
+            verifier, queue: fleet.notifications, observe: metrics.notifications.observe, traces: traces
+        ) {
             stored.insert($0.bundleID)
             applier.announce($0)
         }

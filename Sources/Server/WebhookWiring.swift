@@ -31,7 +31,8 @@ struct WebhookService: Service {
     /// - Throws: the fault of the file that the configuration names.
     init?(
         _ configuration: GatewayConfiguration, _ fleet: FleetStore, access: CurrentAccess,
-        liveNodes: @escaping @Sendable () -> Int, metrics: GatewayMetrics, clock: @escaping @Sendable () -> Timestamp
+        liveNodes: @escaping @Sendable () -> Int, metrics: GatewayMetrics, tracing: RequestTracing = .off,
+        clock: @escaping @Sendable () -> Timestamp
     ) throws(ConfigurationProblems) {
         let settings = configuration.webhooks
         let endpoints: @Sendable () -> [WebhookEndpoint] = { access.now.rules.webhooks }
@@ -40,7 +41,8 @@ struct WebhookService: Service {
             settings, maximumEndpoints: ClientsFile.WebhookBounds.endpoints, concurrency: settings.concurrency,
             to: "the endpoints of webhooks", note: " (gateway.webhooks.ca_file)")
         dispatcher = WebhookDispatcher(
-            log: fleet.events, store: fleet.deliveries, sender: sender, endpoints: endpoints, liveNodes: liveNodes,
+            log: fleet.events, store: fleet.deliveries, sender: tracing.traced(sender), endpoints: endpoints,
+            liveNodes: liveNodes,
             concurrency: settings.concurrency, observe: metrics.webhooks.observe, clock: clock)
         surveyor = WebhookSurveyor(store: fleet.deliveries, endpoints: endpoints, surveys: metrics.webhookSurveys)
     }

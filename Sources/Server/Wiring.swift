@@ -177,7 +177,7 @@ struct Wiring {
     private func webhooks(from fleet: FleetStore) throws(ConfigurationProblems) -> WebhookService? {
         try WebhookService(
             configuration, fleet, access: access, liveNodes: { [storeHealth] in storeHealth.liveNodes },
-            metrics: metrics, clock: dependencies.clock)
+            metrics: metrics, tracing: tracing, clock: dependencies.clock)
     }
 
     private var hasServerAPIKey: @Sendable () -> Bool {

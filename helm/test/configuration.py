@@ -28,6 +28,8 @@ SET_BY_THE_CHART = {
     "cache.keys",
     "notifications.token",
     "redis.password",
+    # From a Secret of the operator's, by `extraEnv`.
+    "traces.headers",
 }
 
 PEPPER = "for-checks-only-0123456789"

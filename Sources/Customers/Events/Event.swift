@@ -40,6 +40,14 @@ package struct Event: Hashable, Sendable {
         return added.isEmpty ? json : json.dropLast() + added + [UInt8(ascii: "}")]
     }
 
+    /// The span that caused it: the last member of the JSON, if it is `traceparent`.
+    package var traceparent: String? {
+        let name = Array(#""traceparent":""#.utf8), length = 55, end = Array(#""}"#.utf8)
+        let member = json.suffix(name.count + length + end.count)
+        guard member.starts(with: name), member.suffix(end.count) == end[...] else { return nil }
+        return String(decoding: member.dropFirst(name.count).dropLast(end.count), as: UTF8.self)
+    }
+
     /// Returns true if the event is about one of these purchases, or names such a purchase.
     package func names(_ ids: IDsToErase) -> Bool {
         originalTransactionID.map(ids.contains) ?? false || ids.areNamed(in: json)

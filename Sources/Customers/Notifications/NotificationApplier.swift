@@ -36,6 +36,7 @@ package final class NotificationApplier: Sendable {
     private let observe: NotificationObserver
     private let onEvents: @Sendable (AppPartition) -> Void
     private let onSurvey: @Sendable (_ bundleID: String, [QueueSurvey]) -> Void
+    private let traces: NotificationTraces
     private let clock: @Sendable () -> Timestamp
     private let stored = Mutex<Set<AppPartition>>([])
     private let wakeUps = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -52,11 +53,12 @@ package final class NotificationApplier: Sendable {
         refresh: @escaping @Sendable (NotifiedRefresh) async -> Void, observe: @escaping NotificationObserver,
         onEvents: @escaping @Sendable (AppPartition) -> Void,
         onSurvey: @escaping @Sendable (_ bundleID: String, [QueueSurvey]) -> Void,
+        traces: NotificationTraces = NotificationTraces(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.queue, self.states, self.resultPurges, self.verifier) = (queue, states, resultPurges, verifier)
         (self.apps, self.refresh, self.observe) = (apps, refresh, observe)
-        (self.onEvents, self.onSurvey, self.clock) = (onEvents, onSurvey, clock)
+        (self.onEvents, self.onSurvey, self.traces, self.clock) = (onEvents, onSurvey, traces, clock)
     }
 
     package func announce(_ partition: AppPartition) {
@@ -208,7 +210,9 @@ package final class NotificationApplier: Sendable {
     private func read(_ taken: TakenNotification) -> Result<SignedNotification, DeadLetterReason> {
         taken.record.flatMap { record in
             do throws(NotificationRejection) {
-                return .success(try verifier.verify(record, at: clock()))
+                var signed = try verifier.verify(record, at: clock())
+                signed.join(traces.take(record))
+                return .success(signed)
             } catch {
                 return .failure(.notGenuine)
             }

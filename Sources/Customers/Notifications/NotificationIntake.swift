@@ -14,14 +14,17 @@ package struct NotificationIntake: Sendable {
     private let verifier: NotificationVerifier
     private let queue: any NotificationQueue
     private let observe: NotificationObserver
+    private let traces: NotificationTraces
     private let onStored: @Sendable (AppPartition) -> Void
 
     /// - Parameter onStored: called after a notification was stored, to apply it.
     package init(
         _ verifier: NotificationVerifier, queue: any NotificationQueue, observe: @escaping NotificationObserver,
+        traces: NotificationTraces = NotificationTraces(),
         onStored: @escaping @Sendable (AppPartition) -> Void
     ) {
-        (self.verifier, self.queue, self.observe, self.onStored) = (verifier, queue, observe, onStored)
+        (self.verifier, self.queue, self.observe, self.traces) = (verifier, queue, observe, traces)
+        self.onStored = onStored
     }
 
     /// Verifies a body that was posted, in less than a millisecond.
@@ -61,6 +64,7 @@ package struct NotificationIntake: Sendable {
     ) async throws(NotificationRejection) -> IntakeOutcome {
         let partition = signed.partition
         do throws(NotificationStoreFault) {
+            traces.remember(record)
             let isNew = try await queue.store(record, signed.identity, in: partition)
             let outcome = isNew ? IntakeOutcome.stored : .duplicate
             observe(.received(outcome, record.version, origin))

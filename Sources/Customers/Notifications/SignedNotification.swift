@@ -11,7 +11,7 @@ struct SignedNotification: Sendable {
     let identity: NotificationIdentity
     /// The app's number at Apple; nil in the sandbox, and in version 1.
     private(set) var appAppleID: Int64?
-    let cause: EventCause
+    private(set) var cause: EventCause
     /// The new states, of each chain that the notification is about.
     private(set) var updates: [CustomerStateUpdate] = []
     /// The IDs of the purchases and customers whose cached results are out of date. Not all are signed in version 1.
@@ -24,6 +24,12 @@ struct SignedNotification: Sendable {
         static let chains = 16
         /// The transactions of each chain, the newest first.
         static let transactions = 16
+    }
+
+    /// Names the span of the request that brought the notification, for its events.
+    mutating func join(_ traceparent: String?) {
+        cause.traceparent = traceparent
+        for index in updates.indices { updates[index].cause.traceparent = traceparent }
     }
 
     var partition: AppPartition {

@@ -26,7 +26,7 @@ struct WebhookMessages: Sendable {
             headers.append(("webhook-signature", signature))
         }
         if endpoint.stream == .events { headers += Self.cloudEventsAttributes(of: event) }
-        return WebhookRequest(url: endpoint.url, headers: headers, body: body)
+        return WebhookRequest(url: endpoint.url, headers: headers, body: body, traceparent: event.traceparent)
     }
 
     /// A relayed body is Apple's, unchanged.
@@ -44,7 +44,8 @@ struct WebhookMessages: Sendable {
             ("ce-specversion", "1.0"), ("ce-id", event.id), ("ce-type", event.type.rawValue), ("ce-source", source),
             ("ce-time", event.occurredAt.description),
         ]
-        return attributes + (event.originalTransactionID.map { [("ce-subject", $0)] } ?? [])
+        let optional = [("ce-subject", event.originalTransactionID), ("ce-traceparent", event.traceparent)]
+        return attributes + optional.compactMap { name, value in value.map { (name, $0) } }
     }
 }
 

@@ -6,6 +6,8 @@ package struct WebhookRequest: Sendable {
     /// Names in lower case, and values.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
+    /// The span that caused the event; nil if it has none.
+    package var traceparent: String?
 }
 
 package struct WebhookReply: Hashable, Sendable {

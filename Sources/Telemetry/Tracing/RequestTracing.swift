@@ -6,7 +6,7 @@ internal import Resilience
 
 /// Records spans of requests and their steps, if spans are exported.
 package struct RequestTracing: Sendable {
-    private let recorder: SpanRecorder?
+    let recorder: SpanRecorder?
 
     /// - Parameter recorder: receives the spans; with nil, tracing costs nothing.
     package init(_ recorder: SpanRecorder?) { self.recorder = recorder }

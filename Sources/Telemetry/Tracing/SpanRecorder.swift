@@ -61,7 +61,7 @@ extension SpanRecorder {
     }
 }
 
-/// What became of a span. The raw values are label values.
+/// The fate of a span. The raw values are label values.
 package enum SpanFate: String, SeriesLabels {
     case exported
     /// The queue was full.

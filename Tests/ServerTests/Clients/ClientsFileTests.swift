@@ -53,8 +53,8 @@ struct ClientsFileTests {
     }
 
     @Test func `each permission has its name`() throws {
-        let client = "clients:\n- {name: a, apps: '*', keys: [], may: [purge, ownership, erase]}"
-        #expect(try read(client).first?.may == [.purge, .ownership, .erase])
+        let client = "clients:\n- {name: a, apps: '*', keys: [], may: [purge, ownership, erase, trace]}"
+        #expect(try read(client).first?.may == [.purge, .ownership, .erase, .trace])
     }
 
     @Test func `purchases of other accounts are reported, or rejected if the client wants that`() throws {

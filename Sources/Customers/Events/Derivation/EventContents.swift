@@ -33,6 +33,8 @@ package struct EventCause: Hashable, Sendable {
     /// The JWS of the transaction, as Apple sent it.
     package var signedTransaction: [UInt8]?
     package var signedRenewalInfo: [UInt8]?
+    /// The span of the request that brought the notification (W3C Trace Context); nil if it has none.
+    package var traceparent: String?
 }
 
 /// One change to announce, before its JSON is written.
@@ -117,6 +119,7 @@ extension Event {
                 json.member("occurred_at", date)
                 json.member(cause)
             }
+            json.member("traceparent", cause.traceparent)
         }
         self.init(
             id: id, type: type, bundleID: scope.bundleID, environment: scope.environment,
