@@ -58,7 +58,10 @@ package struct TraceContext: Hashable, Sendable {
 
     /// A number from 0 to below 1 that belongs to the trace: systems with the same ratio choose the same traces. The
     /// last 56 bits of a trace ID are the random bits (Trace Context level 2, §3.2.2.3).
-    var fraction: Double { Double(traceLow & (1 << 56 - 1)) / Double(1 << 56 as UInt64) }
+    var fraction: Double {
+        // 53 of these bits: more would be rounded, up to 1.
+        Double((traceLow << 8) >> 11) / Double(1 << 53 as UInt64)
+    }
 
     package func appendTraceID(to text: inout [UInt8]) {
         ASCII.append(hexadecimal: traceHigh, to: &text)

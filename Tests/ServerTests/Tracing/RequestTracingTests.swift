@@ -128,6 +128,7 @@ struct RequestTracingTests {
                 $0.traces.endpoint = url
             } _: { gateway in
                 #expect(try await gateway.ask("").status == 200)
+                #expect(try await gateway.ask("GET /readyz")?.status == 200)
                 #expect(try await gateway.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
             }
         }
