@@ -4,6 +4,7 @@ import AppleSimulator
 import Cryptography
 import FoundationEssentials
 import HTTPTypes
+import JSON
 import Logging
 import NIOHTTP1
 import RealServers
@@ -124,9 +125,7 @@ struct RequestTracingTests {
     @Test func `the last spans are exported at the shutdown`() async throws {
         let collector = SpanCollector()
         try await collector.run { url in
-            try await RunningGateway.with {
-                $0.traces.endpoint = url
-            } _: { gateway in
+            try await RunningGateway.with({ $0.traces.endpoint = url }) { gateway in
                 #expect(try await gateway.ask("").status == 200)
                 #expect(try await gateway.ask("GET /readyz")?.status == 200)
                 #expect(try await gateway.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
@@ -142,9 +141,7 @@ struct RequestTracingTests {
         let collector = SpanCollector()
         collector.server.answer(503)
         try await collector.run { url in
-            try await RunningGateway.with {
-                $0.traces.endpoint = url
-            } _: { gateway in
+            try await RunningGateway.with({ $0.traces.endpoint = url }) { gateway in
                 #expect(try await gateway.ask("").status == 200)
                 try await eventually { !gateway.log.containing("The collector does not take the spans").isEmpty }
                 let sent = collector.server.received.count
@@ -162,9 +159,9 @@ struct RequestTracingTests {
         for (fields, isTrusted) in [("apps: '*'\n    may: [trace]", true), ("apps: '*'", false)] {
             let collector = SpanCollector(), key = APIKey.random()
             try await collector.run { url in
-                try await RunningGateway.withClient(key, fields) {
-                    ($0.traces.endpoint, $0.traces.sampler) = (url, .parentOrOff)
-                } _: { gateway in
+                try await RunningGateway.withClient(
+                    key, fields, change: { ($0.traces.endpoint, $0.traces.sampler) = (url, .parentOrOff) }
+                ) { gateway in
                     let authorization = "Authorization: Bearer \(key.exposed)"
                     _ = try await gateway.ask("GET /v1/status", [authorization, Self.parent.trimmingLineEnd])
                 }
@@ -184,7 +181,7 @@ struct RequestTracingTests {
         let root = folder.appending(component: "root.pem")
         try Forged.pki.rootPEM.write(to: root, atomically: true, encoding: .utf8)
         let url = try RedisURL("redis://127.0.0.1:\(redis.port)"), keys = try StoreKeys(StoreNode.cacheKey)
-        try await RunningGateway.with {
+        try await RunningGateway.with({
             $0.apple.isEnabled = true
             ($0.apple.productionURL, $0.apple.sandboxURL) = (
                 UpstreamURL(apple.productionURL), UpstreamURL(apple.sandboxURL)
@@ -195,7 +192,7 @@ struct RequestTracingTests {
             $0.cacheKeys = keys
             $0.log.values.level = .debug
             $0.traces.endpoint = collector
-        } _: { gateway in
+        }) { gateway in
             try await eventually { try await gateway.send(.readiness, port: gateway.adminPort)?.status == 200 }
             try await test(gateway)
         }
