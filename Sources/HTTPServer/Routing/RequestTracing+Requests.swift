@@ -9,8 +9,8 @@ extension RequestTracing {
     /// - Returns: true if the request has a span.
     func begin(_ context: RequestContext) -> Bool {
         guard isOn else { return false }
-        let client = TraceContext(context.header), isTrusted = context.client.may.contains(.trace)
-        guard let scope = begin(following: client, isTrusted: isTrusted) else { return false }
+        let isTrusted = context.client.may.contains(.trace)
+        guard let scope = begin(following: TraceContext(context.header), isTrusted: isTrusted) else { return false }
         context.trace = scope
         return true
     }

@@ -19,10 +19,11 @@ package struct RequestTracing: Sendable {
     /// - Parameters:
     ///   - sender: the client's trace.
     ///   - isTrusted: true if the client's flag `sampled` counts.
-    package func begin(following sender: TraceContext?, isTrusted: Bool) -> TraceScope? {
+    package func begin(following sender: @autoclosure () -> TraceContext?, isTrusted: Bool) -> TraceScope? {
         guard let recorder else { return nil }
         let new = TraceContext(following: nil, isSampled: true)
-        guard recorder.sampler.samples(sender, isTrusted: isTrusted, new: new) else { return nil }
+        guard recorder.sampler.samples(isTrusted ? sender() : nil, new: new) else { return nil }
+        let sender = sender()
         return TraceScope(
             sender.map { TraceContext(following: $0, isSampled: true) } ?? new, within: sender, recorder)
     }

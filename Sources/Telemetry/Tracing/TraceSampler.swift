@@ -22,11 +22,10 @@ package struct TraceSampler: Hashable, Sendable {
 
     /// Returns true for a request that has spans.
     /// - Parameters:
-    ///   - sender: the client's trace.
-    ///   - isTrusted: false if neither the client's flag nor its trace ID counts, which the client chooses.
+    ///   - sender: the trace of a client that is trusted; nil for none. Another client's flag and trace ID do not count,
+    ///     because the client chooses them.
     ///   - new: a new trace.
-    package func samples(_ sender: TraceContext?, isTrusted: Bool, new: TraceContext) -> Bool {
-        let sender = isTrusted ? sender : nil
+    func samples(_ sender: TraceContext?, new: TraceContext) -> Bool {
         switch rule {
         case .parentOrOn: return sender?.isSampled ?? true
         case .parentOrOff: return sender?.isSampled ?? false

@@ -17,7 +17,7 @@ private struct TracedWebhookSender: WebhookSender {
         // A trace of its own: an event is sent for days, and to several endpoints.
         let new = TraceContext(following: nil, isSampled: true)
         let cause = request.traceparent.flatMap { TraceContext(traceparent: $0) }
-        guard cause != nil || recorder.sampler.samples(nil, isTrusted: false, new: new) else {
+        guard cause != nil || recorder.sampler.samples(nil, new: new) else {
             return try await sender.send(request)
         }
         let start = ContinuousClock.now

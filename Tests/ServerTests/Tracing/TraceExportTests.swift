@@ -26,26 +26,35 @@ struct TraceExportTests {
     func `each sampler follows its rule for a trusted client`(rule: TraceSampler.Rule, chosen: [Bool]) throws {
         let sampler = TraceSampler(rule, ratio: 0.5), new = try #require(Self.low)
         let senders = [Self.low, Self.high, Self.sampled]
-        #expect(senders.map { sampler.samples($0, isTrusted: true, new: new) } == chosen)
+        #expect(senders.map { sampler.samples($0, new: new) } == chosen)
     }
 
     @Test(arguments: [
-        (TraceSampler.Rule.alwaysOn, true, true), (.alwaysOff, false, false), (.ratio, true, false),
-        (.parentOrOn, true, true), (.parentOrOff, false, false), (.parentOrRatio, true, false),
+        (TraceSampler.Rule.alwaysOn, 0, true), (.alwaysOff, 1, false), (.ratio, 1, true), (.ratio, 0, false),
+        (.parentOrOn, 0, true), (.parentOrOff, 1, false), (.parentOrRatio, 1, true), (.parentOrRatio, 0, false),
     ])
-    func `neither flag nor trace ID of another client counts`(rule: TraceSampler.Rule, low: Bool, high: Bool) throws {
-        let sampler = TraceSampler(rule, ratio: 0.5)
+    func `neither flag nor trace ID of another client counts, and its trace is joined`(
+        rule: TraceSampler.Rule, ratio: Double, isChosen: Bool
+    ) {
+        let tracing = RequestTracing(SpanRecorder(TraceSampler(rule, ratio: ratio)) { _, _ in })
         for sender in [nil, Self.low, Self.high, Self.sampled] {
-            #expect(sampler.samples(sender, isTrusted: false, new: try #require(Self.low)) == low)
-            #expect(sampler.samples(sender, isTrusted: false, new: try #require(Self.high)) == high)
+            let scope = tracing.begin(following: sender, isTrusted: false)
+            #expect((scope != nil) == isChosen)
+            if let sender, let scope { #expect(scope.context.traceID == sender.traceID && scope.context.isSampled) }
         }
+    }
+
+    @Test(arguments: [low, high])
+    func `a client without a trace is chosen by a new one`(new: TraceContext?) throws {
+        let new = try #require(new)
+        #expect(TraceSampler(.parentOrRatio, ratio: 0.5).samples(nil, new: new) == (new == Self.low))
     }
 
     @Test func `a ratio of 0 chooses no trace, and a ratio of 1 every trace`() throws {
         for context in [Self.low, Self.high] {
             let new = try #require(context)
-            #expect(!TraceSampler(.ratio, ratio: 0).samples(nil, isTrusted: false, new: new))
-            #expect(TraceSampler(.ratio, ratio: 1).samples(nil, isTrusted: false, new: new))
+            #expect(!TraceSampler(.ratio, ratio: 0).samples(nil, new: new))
+            #expect(TraceSampler(.ratio, ratio: 1).samples(nil, new: new))
         }
     }
 
