@@ -30,8 +30,8 @@ struct TraceExportTests {
     }
 
     @Test(arguments: [
-        (TraceSampler.Rule.alwaysOn, 0, true), (.alwaysOff, 1, false), (.ratio, 1, true), (.ratio, 0, false),
-        (.parentOrOn, 0, true), (.parentOrOff, 1, false), (.parentOrRatio, 1, true), (.parentOrRatio, 0, false),
+        (TraceSampler.Rule.alwaysOn, 0.0, true), (.alwaysOff, 1.0, false), (.ratio, 1.0, true), (.ratio, 0.0, false),
+        (.parentOrOn, 0.0, true), (.parentOrOff, 1.0, false), (.parentOrRatio, 1.0, true), (.parentOrRatio, 0.0, false),
     ])
     func `neither flag nor trace ID of another client counts, and its trace is joined`(
         rule: TraceSampler.Rule, ratio: Double, isChosen: Bool
