@@ -60,7 +60,7 @@ struct TracesConfigurationTests {
     @Test func `the name of the service may be a resource attribute`() throws {
         let traces = try loadConfiguration(["OTEL_RESOURCE_ATTRIBUTES": "service.name=shop"].merging(Self.on) { $1 })
             .traces
-        #expect(traces.resource.filter { $0.name == "service.name" }.map(\.value) == ["shop"])
+        #expect(traces.resource.filter { $0.name == "service.name" }.map { $0.value } == ["shop"])
     }
 
     @Test(arguments: [

@@ -89,7 +89,8 @@ struct TraceExportTests {
         }
         let body = OTLPTraces(resource: [("service.name", "shop")]).request(for: recorder.takeBatch())
         let sent = try #require(try JSONValue(parsing: body).elements("resourceSpans").first)
-        #expect(SpanCollector.attributes(of: try #require(sent["resource"])) == ["service.name": "shop"])
+        let resource = try #require(sent["resource"])
+        #expect(SpanCollector.attributes(of: resource) == ["service.name": "shop"])
         let scopeSpans = try #require(sent.elements("scopeSpans").first)
         #expect(scopeSpans["scope"]?["version"]?.string == Version.current)
         let json = try #require(scopeSpans.elements("spans").first)
