@@ -61,8 +61,5 @@ struct SpanCollector: Sendable {
 
 extension JSONValue {
     /// The elements of the array with this name.
-    func elements(_ name: String) -> [JSONValue] {
-        guard case .array(let elements)? = self[name] else { return [] }
-        return elements
-    }
+    func elements(_ name: String) -> [JSONValue] { self[name]?.elements ?? [] }
 }
