@@ -95,8 +95,7 @@ struct Wiring {
         certificates = CurrentServerCertificates(
             try ServerCertificates(configuration, readFile: dependencies.files.read),
             onChange: metrics.certificates.serves)
-        traces = try TraceExportService(
-            configuration.traces, count: metrics.registry, logger: dependencies.logger)
+        traces = try TraceExportService(configuration.traces, count: metrics.registry, logger: dependencies.logger)
     }
 
     func server() throws(ConfigurationProblems) -> GatewayServer {
@@ -144,8 +143,8 @@ struct Wiring {
                 + health.openRoutes)
         // The first of these ends last: the spans of the last requests are exported.
         let foundations: [UnprintedService?] = [
-            traces.map { UnprintedService($0) },
-            fleet.service.map { UnprintedService($0) }, webhooks.map { UnprintedService($0) },
+            traces.map { UnprintedService($0) }, fleet.service.map { UnprintedService($0) },
+            webhooks.map { UnprintedService($0) },
             apple.map { UnprintedService("TransportService", atShutdown: $0.transport.shutdown) },
             notifications.service, jobs.service,
             recovery(from: apple?.serverAPI, into: notifications.intake, notifications.losses, fleet),
@@ -368,36 +367,4 @@ func checkOpenSSL() throws(ConfigurationProblems) {
     } catch {
         throw ConfigurationProblems("OpenSSL", error.description)
     }
-}
-
-/// A service that prints only its name. The service group logs its services, and a struct is printed with all its
-/// fields: configuration, and the secrets in it.
-struct UnprintedService: Service, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    let description: String
-    private let work: @Sendable () async throws -> Void
-
-    init(_ service: any Service) {
-        description = "\(type(of: service))"
-        work = { try await service.run() }
-    }
-
-    /// Creates a service whose work the shutdown cancels.
-    init(named name: String, untilShutdown work: @escaping @Sendable () async -> Void) {
-        description = name
-        self.work = { await cancelWhenGracefulShutdown(work) }
-    }
-
-    /// Creates a service that waits for the shutdown, and then ends something.
-    init(_ name: String, atShutdown end: @escaping @Sendable () async -> Void) {
-        description = name
-        work = {
-            try? await gracefulShutdown()
-            await end()
-        }
-    }
-
-    var debugDescription: String { description }
-    var customMirror: Mirror { Mirror(self, children: []) }
-
-    func run() async throws { try await work() }
 }
