@@ -29,12 +29,12 @@ struct RequestTracingTests {
     private static let parent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01\r\n"
 
     @Test(.gateway) func `a request line has the sender's trace, or a new one if none was sent`() async throws {
-        let sent = try await gateway.ask(Self.parent + "X-Request-Id: one\r\n")
+        let sent = try await gateway.verify(Self.parent + "X-Request-Id: one\r\n")
         #expect(sent.status == 200 && sent.headers["x-request-id"] == "one")
         #expect(sent.headers["traceresponse"] == nil && sent.headers["traceparent"] == nil)
         let invalid = "traceparent: 00-\(Self.traceID)-00f067aa0ba902b7-01-\r\n"
-        _ = try await gateway.ask(invalid + "X-Request-Id: two\r\n")
-        _ = try await gateway.ask(Self.parent + Self.parent + "X-Request-Id: three\r\n")
+        _ = try await gateway.verify(invalid + "X-Request-Id: two\r\n")
+        _ = try await gateway.verify(Self.parent + Self.parent + "X-Request-Id: three\r\n")
         let lines = ["one", "two", "three"].flatMap { gateway.log.containing(#""request_id":"\#($0)""#) }
         #expect(lines.count == 3)
         #expect(lines.map { $0.contains(#""trace_id":"\#(Self.traceID)""#) } == [true, false, false])
@@ -71,7 +71,7 @@ struct RequestTracingTests {
         let collector = SpanCollector(), receipt = Data(Forged.receipts(1)[0]).base64EncodedString()
         try await collector.run { url in
             try await Self.withFleet(url) { gateway in
-                let answer = try await gateway.ask(
+                let answer = try await gateway.verify(
                     Self.parent + "baggage: secret=1\r\n", #"{"receipt":"\#(receipt)","mode":"apple"}"#)
                 #expect(answer.body.contains(#""source":"apple""#), "\(answer)")
                 // The result is stored after the response.
@@ -126,9 +126,9 @@ struct RequestTracingTests {
         let collector = SpanCollector()
         try await collector.run { url in
             try await RunningGateway.with({ $0.traces.endpoint = url }) { gateway in
-                #expect(try await gateway.ask("").status == 200)
-                #expect(try await gateway.ask("GET /readyz")?.status == 200)
-                #expect(try await gateway.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
+                let verified = try await gateway.verify("")
+                let (ready, missing) = (try await gateway.ask("GET /readyz"), try await gateway.ask("GET /nowhere"))
+                #expect(verified.status == 200 && ready?.status == 200 && missing?.status == 404)
             }
         }
         let verified = try #require(collector.spans(named: "verify receipt").first)
@@ -142,7 +142,7 @@ struct RequestTracingTests {
         collector.server.answer(503)
         try await collector.run { url in
             try await RunningGateway.with({ $0.traces.endpoint = url }) { gateway in
-                #expect(try await gateway.ask("").status == 200)
+                #expect(try await gateway.verify("").status == 200)
                 try await eventually { !gateway.log.containing("The collector does not take the spans").isEmpty }
                 let sent = collector.server.received.count
                 collector.server.answer(200)
@@ -209,7 +209,7 @@ extension String {
 
 extension RunningGateway {
     /// Verifies an invalid receipt, with these header lines.
-    fileprivate func ask(_ fields: String, _ body: String = #"{"receipt":"AQID"}"#) async throws -> RawAnswer {
+    fileprivate func verify(_ fields: String, _ body: String = #"{"receipt":"AQID"}"#) async throws -> RawAnswer {
         try #require(
             try await send(
                 "POST /v1/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\(fields)"
