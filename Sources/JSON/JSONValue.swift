@@ -16,7 +16,7 @@ package struct JSONValue: Sendable {
         package let value: JSONValue
     }
 
-    /// What a value is, copied from the text.
+    /// The type and the contents of a value, copied from the text.
     package enum Content: Hashable, Sendable {
         /// Members in their order, without duplicate names.
         case object([Member])

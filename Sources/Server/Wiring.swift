@@ -110,12 +110,7 @@ struct Wiring {
             watcher.announce(partition)
             webhooks?.dispatcher.announce(partition)
         }
-        let lookups = LookupStateRecorder(
-            fleet.notifications,
-            onEvents: { [metrics] partition, events in
-                for event in events { metrics.notifications.observe(.event(event.type)) }
-                onEvents(partition)
-            }, clock: dependencies.clock)
+        let lookups = lookups(into: fleet, onEvents: onEvents)
         let apple = try AppleConnection(
             configuration.apple, access: access, upstreams: upstreams, fleet: fleet, lookups: lookups,
             verifier: verifier, observe: metrics.upstream.observe, tracing: tracing, in: dependencies)
@@ -159,6 +154,17 @@ struct Wiring {
         return GatewayServer(
             services: group(of: foundations.compactMap(\.self) + planes.map { UnprintedService($0) } + waits),
             lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
+    }
+
+    private func lookups(
+        into fleet: FleetStore, onEvents: @escaping @Sendable (AppPartition) -> Void
+    ) -> LookupStateRecorder {
+        LookupStateRecorder(
+            fleet.notifications,
+            onEvents: { [metrics] partition, events in
+                for event in events { metrics.notifications.observe(.event(event.type)) }
+                onEvents(partition)
+            }, clock: dependencies.clock)
     }
 
     private func warnOfStartFaults() {

@@ -70,6 +70,7 @@ struct EventSchemaTests {
     private static func appWide() throws -> Event {
         var cause = EventCause(source: .notification, signedDate: Samples.day(0))
         (cause.notificationType, cause.notificationUUID) = ("TEST", "0f2b7a52-8c14-4b8e-8a5e-1c9d3e7f6a01")
+        cause.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         (cause.summary, cause.externalPurchaseToken) = (Array("{}".utf8), Array(#"{"externalPurchaseId":"1"}"#.utf8))
         return try #require(Event.notification(cause, bundleID: "com.example.shop", .sandbox, at: Samples.day(0)))
     }

@@ -57,9 +57,9 @@ struct JSONValueTests {
     }
 
     @Test(arguments: [
-        (#"{"a":1,"a":2}"#, 7), (#"{"a":1,"\u0061":2}"#, 7), (#"{"\u0061":1,"a":2}"#, 12),
-        (#"{"\u0061":1,"\u0061":2}"#, 12), (#"{"b":{"a":1},"\u0062":{},"a":0}"#, 13),
-        (#"{"a":{"b":1,"c":[{"b":1,"b":2}]}}"#, 24),
+        (#"{"a":1,"a":2}"#, 8), (#"{"a":1,"\u0061":2}"#, 8), (#"{"\u0061":1,"a":2}"#, 13),
+        (#"{"\u0061":1,"\u0061":2}"#, 13), (#"{"b":{"a":1},"\u0062":{},"a":0}"#, 14),
+        (#"{"a":{"b":1,"c":[{"b":1,"b":2}]}}"#, 25),
     ])
     func `a name that an object has twice is a fault`(text: String, position: Int) {
         #expect(throws: JSONFault(.duplicateField, at: position)) { try JSONValue(parsing: Array(text.utf8)) }

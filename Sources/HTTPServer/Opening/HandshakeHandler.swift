@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import JSON
 internal import Logging
 internal import NIOCore
 internal import NIOSSL
@@ -64,7 +65,7 @@ extension ClientCertificate {
         let names = certificate._subjectAlternativeNames().prefix(Limits.names).compactMap { name in
             // SAFETY: the bytes are copied while the name holds them.
             let bytes = unsafe name.contents.withUnsafeBufferPointer { unsafe Array($0) }
-            let text = String(copying: bytes.span)
+            guard let text = String(outside: bytes) else { return nil }
             return switch name.nameType {
             case .dnsName: CertificateIdentity(dnsName: text)
             case .uri: CertificateIdentity(uri: text)

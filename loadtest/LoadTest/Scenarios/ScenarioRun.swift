@@ -33,7 +33,8 @@ struct ScenarioRun: Sendable {
         let description = scenario.load.traffic.description(of: plan, name: scenario.name, scenario.title)
         let log = ScenarioLog()
         var result = try await LoadSession(plan, source).result(
-            description, watching: watch, showing: .init(marks: marks, isQuiet: !ProgressStream.isTerminal),
+            description, watching: watch,
+            showing: RunDisplay.Options(marks: marks, isQuiet: !ProgressStream.isTerminal),
             meanwhile: { [scenario, scale] origin in
                 for event in scenario.events {
                     try? await ContinuousClock().sleep(until: origin + .seconds(scale.seconds(event.seconds)))
