@@ -33,8 +33,8 @@ extension RealServer {
             guard ContinuousClock.now < deadline else {
                 throw Fault.refused(words.joined(separator: " "), with: answer)
             }
-            // The interval of a poll: Redis does not announce its state.
-            try await Task.sleep(for: .milliseconds(20))
+            // The interval of a poll: Redis does not announce its state, and each poll starts a process.
+            try await Task.sleep(for: .milliseconds(100))
         }
     }
 }
