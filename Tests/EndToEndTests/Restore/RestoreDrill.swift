@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import RealServers
+import Testing
+import TestSupport
+
+@testable import LoadTest
+
+/// A fleet that lives on after its Redis was copied.
+final class RestoreDrill {
+    static let renewedBefore = 0..<4
+    static let renewedLater = 4
+    /// Its result is cached when the copy is made.
+    static let refunded = 5
+    static let deferredBefore = 6
+    static let deferredLater = 7
+    /// Renewed before the copy, erased after it.
+    static let erased = 3
+    private static let customers = 8
+
+    let stage: EventStage
+    private let evidence: [Int: String]
+    /// A verification that waits when the copy is made.
+    private(set) var waitingJob = ""
+
+    /// What the fleet had before Redis ended.
+    struct Known {
+        /// The position of a reader that has read everything.
+        let cursor: String
+        let log: Set<String>
+        /// The events after the copy that can be made again: the renewal, the refund, and the end of the verification that
+        /// waited.
+        let later: Set<String>
+        let ofNotifications: Set<String>
+        let delivered: Set<String>
+        /// A verification that was deferred after the copy.
+        let laterJob: String
+    }
+
+    /// A page of events.
+    struct Page: CustomStringConvertible {
+        let ids: Set<String>
+        /// True if the gateway says that the log has lost events, and cannot count them.
+        let isIncomplete: Bool
+        var description: String { "\(ids), incomplete: \(isIncomplete)" }
+    }
+
+    private init(_ stage: EventStage) async throws {
+        self.stage = stage
+        evidence = try await stage.fleet.evidence(of: 0..<Self.customers)
+    }
+
+    /// Runs a drill on a fleet of two nodes with an endpoint.
+    /// - Parameter options: directives of Redis.
+    static func run(_ options: [String] = [], _ test: (RestoreDrill) async throws -> Void) async throws {
+        let rights = "    may: [ownership, erase]\n"
+        let settings = ["GATEWAY_REDIS_DEADLINE": Patience.operationSetting]
+        try await EventStage.run(
+            customers: customers, [.init(name: "shop")], webhooks: rights, settings: settings, redis: options
+        ) { stage in try await test(RestoreDrill(stage)) }
+    }
+}
+
+// MARK: - The life of the fleet
+
+extension RestoreDrill {
+    func liveBeforeTheCopy() async throws {
+        try stage.fleet.notify("DID_RENEW", about: Self.renewedBefore)
+        #expect(try await ownership(of: 0, by: "alice") == "first_seen")
+        #expect(try await state(of: Self.refunded) == "active")
+        try await settle(Self.renewedBefore.count)
+        try stage.fleet.play(EventStage.outage)
+        waitingJob = try await deferred(Self.deferredBefore)
+    }
+
+    func liveAfterTheCopy() async throws -> Known {
+        let before = Set(try await log())
+        try stage.fleet.play()
+        _ = try await stage.fleet.nodes[1].running.end(of: waitingJob, key: stage.key)
+        try stage.fleet.play(EventStage.outage)
+        let laterJob = try await deferred(Self.deferredLater)
+        try stage.fleet.play()
+        _ = try await stage.fleet.nodes[1].running.end(of: laterJob, key: stage.key)
+        try stage.fleet.notify("DID_RENEW", about: Self.renewedLater..<Self.renewedLater + 1)
+        try stage.fleet.notify("REFUND", about: Self.refunded..<Self.refunded + 1)
+        try await transfer(0, to: "bob")
+        // Two ends of verifications, a renewal and a refund.
+        try await settle(before.count + 4)
+        #expect(try await state(of: Self.refunded) == "revoked")
+        let events = try await stage.pull(), completions = EventStage.completions(of: events)
+        let ids = Set(events.compactMap { $0["id"] as? String }), ends = completions.values.reduce(into: Set()) { $0.formUnion($1) }
+        let delivered = try self.delivered()
+        #expect(try await erased(Self.erased) > 0)
+        return Known(
+            cursor: try await cursor(), log: Set(try await log()),
+            later: ids.subtracting(before).subtracting(completions[laterJob] ?? []), ofNotifications: ids.subtracting(ends),
+            delivered: delivered, laterJob: laterJob)
+    }
+
+    /// Waits until the log has so many events, all are delivered, and no position or job waits to be saved.
+    private func settle(_ count: Int) async throws {
+        try await eventually("\(count) events are delivered") {
+            let log = try await log()
+            return try log.count == count && delivered() == Set(log)
+        }
+        try await eventually("all positions are saved, and all jobs announced") {
+            let waiting = try stage.fleet.nodes.count == 2 && stage.redis.ask("ZCARD", "gw:{v}:due:production") != "0"
+            return try await stage.fleet.sum("webhook_backlog_events") == 0 && !waiting
+        }
+    }
+}
+
+// MARK: - Redis
+
+extension RestoreDrill {
+    /// Writes an RDB file, and returns a copy of it.
+    func copy() throws -> URL {
+        try stage.redis.ask("SAVE")
+        let copy = stage.redis.folder.appending(path: "copy.rdb")
+        try FileManager.default.copyItem(at: file, to: copy)
+        return copy
+    }
+
+    private var file: URL { stage.redis.folder.appending(path: "dump.rdb") }
+
+    /// Stops the nodes, and starts Redis with a copy, as docs/redis.md says.
+    func restore(_ copy: URL) async throws {
+        for node in stage.fleet.nodes { #expect(await node.stop() == 0) }
+        stage.redis.kill()
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.copyItem(at: copy, to: file)
+        try await stage.redis.start()
+        try stage.redis.ask("DEL", "gw:{purges}:log", "gw:{purges}:head")
+    }
+
+    /// Waits until every node uses Redis again.
+    func becomesReadable() async throws {
+        for node in stage.fleet.nodes.indices {
+            try await eventually("node \(node) reads events") { try await stage.page("limit=1", at: node).status == 200 }
+        }
+    }
+}
+
+// MARK: - What is there
+
+extension RestoreDrill {
+    /// The IDs of all events.
+    func log() async throws -> [String] { try await stage.pull().compactMap { $0["id"] as? String } }
+
+    /// The IDs of all events that the endpoint has received.
+    func delivered() throws -> Set<String> { Set(try stage.events(at: "shop").compactMap { $0["id"] as? String }) }
+
+    private func cursor() async throws -> String {
+        try #require(try await stage.page("limit=1000").json["next"] as? String)
+    }
+
+    /// Reads the events after a cursor, as a reader does that has stored it.
+    func read(after cursor: String) async throws -> Page {
+        let after = cursor.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? cursor
+        let answer = try await stage.page("limit=1000&after=\(after)", at: 1)
+        try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        let json = try answer.json
+        let events = try #require(json["events"] as? [[String: Any]]), missed = try #require(json["missed"] as? [[String: Any]])
+        #expect(missed.allSatisfy { $0["count"] is NSNull }, "\(missed)")
+        return Page(ids: Set(events.compactMap { $0["id"] as? String }), isIncomplete: !missed.isEmpty)
+    }
+
+    /// Returns the state of a customer's subscription by Apple's answer, cached or new; the same at each node.
+    func state(of customer: Int) async throws -> String? {
+        var states: Set<String?> = []
+        for node in stage.fleet.nodes {
+            let answer = try await node.running.requestVerdict(body(customer), prefer: nil, key: stage.key)
+            try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+            states.insert(try Verdict(answer.json).states.first)
+        }
+        #expect(states.count == 1, "\(states)")
+        return states.first ?? nil
+    }
+
+    func ownership(of customer: Int, by account: String) async throws -> String? {
+        let body = body(customer).merging(["account": account]) { $1 }
+        let answer = try await stage.fleet.nodes[0].running.requestVerdict(body, prefer: nil, key: stage.key)
+        try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        return try answer.json["ownership"] as? String
+    }
+
+    private func transfer(_ customer: Int, to account: String) async throws {
+        let id = AppleSimulator.transactionID(ofCustomer: customer)
+        let url = "http://127.0.0.1:\(try stage.fleet.nodes[0].running.dataPort)/v1/ownership/\(id)"
+        let body = try JSONSerialization.data(
+            withJSONObject: ["bundle_id": NotificationFleet.bundleID, "account": account])
+        let answer = try await HTTPCall("PUT", url: url, body: body, bearer: stage.key).answer()
+        try #require((200..<300).contains(answer.status), "\(String(decoding: answer.body, as: UTF8.self))")
+    }
+
+    /// Erases a customer, and returns the number of events that were deleted.
+    func erased(_ customer: Int) async throws -> Int {
+        let subject: [String: Any] = [
+            "bundle_id": NotificationFleet.bundleID,
+            "original_transaction_ids": [AppleSimulator.transactionID(ofCustomer: customer)],
+        ]
+        let answer = try await stage.fleet.nodes[0].running.post(
+            JSONSerialization.data(withJSONObject: subject), to: "/v1/erasures", key: stage.key)
+        try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        let erased = try #require(try answer.json["erased"] as? [String: Int])
+        return try #require(erased["events"])
+    }
+
+    /// Returns the status of a deferred verification; nil if it is unknown.
+    func status(ofJob id: String) async throws -> String? {
+        let answer = try await stage.fleet.nodes[0].running.job(id, key: stage.key)
+        guard answer.status != 404 else { return nil }
+        return try ReceivedJob(answer.json).status
+    }
+
+    private func deferred(_ customer: Int) async throws -> String {
+        try await stage.fleet.nodes[0].running.deferred(body(customer), key: stage.key).id
+    }
+
+    private func body(_ customer: Int) -> [String: Any] { EventStage.body(evidence[customer] ?? "") }
+}
