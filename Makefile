@@ -22,8 +22,8 @@ SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api tsan helm live bench fuzz dist distcheck \
-	deps fleet-deps test-deps api-deps bench-deps dist-deps clean
+.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api mixed tsan helm live bench fuzz dist \
+	distcheck deps fleet-deps test-deps api-deps bench-deps dist-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -52,7 +52,7 @@ seeds: test-deps ## Run the targets with random tests RUNS times (default 10), e
 		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --skip-build --filter '$(RANDOM_TESTS)' || exit 1; \
 	done
 
-check: test docs api tsan live distcheck ## Everything: lint, arrows, tests, documentation, API, pictures, thread sanitizer, alerts, packages
+check: test docs api mixed tsan live distcheck ## Everything: lint, tests, documentation, API, two versions, pictures, sanitizer, alerts, packages
 	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest pictures
 
 lint: ## Check the format of all Swift files
@@ -87,6 +87,10 @@ guides: test-deps ## Run every command of the documentation, and the example cli
 api: api-deps ## Generate clients from docs/api.yaml and use them, and send a gateway random requests
 	$(DEBUG)
 	@.ci/api .build/debug/receipt-gateway .build/debug/receipt-loadtest
+
+mixed: test-deps ## Share a Redis between this version and the one of MIXED_FROM=commit (default: the newest tag, else .ci/mixed)
+	$(DEBUG)
+	@MIXED_FROM=$(MIXED_FROM) .ci/mixed .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 tsan: test-deps ## Run all tests under the thread sanitizer
 	swift build --build-tests --sanitize thread --scratch-path .build-tsan
@@ -135,4 +139,4 @@ bench-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps bench)
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-tsan .build-fuzz .build-helm .run
+	rm -rf .build .build-tsan .build-fuzz .build-helm .build-mixed .run
