@@ -75,9 +75,13 @@ class Stage:
     def seen(self, form: str) -> bool:
         return self.count(form) > 0
 
+    def results(self) -> set[str]:
+        """Returns the keys of cached results."""
+        return {key for key in self.redis.keys() if key.startswith("rc:")}
+
     def result_formats(self) -> set[str]:
         """Returns the prefixes of cached results in Redis, which have the numbers of their formats."""
-        return {":".join(key.split(":")[:2]) for key in self.redis.keys() if key.startswith("rc:")}
+        return {":".join(key.split(":")[:2]) for key in self.results()}
 
     def pending(self) -> int:
         """Returns the number of notifications that are not applied."""

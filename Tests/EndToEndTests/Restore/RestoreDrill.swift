@@ -25,7 +25,7 @@ struct RestoreDrill {
     /// A verification that waits when the copy is made.
     let waitingJob: String
 
-    /// What the fleet had before Redis ended.
+    /// The contents of Redis, and the position of a reader, before Redis ended.
     struct Known {
         /// The position of a reader that has read everything.
         let cursor: String
