@@ -354,7 +354,7 @@ struct ConfigurationLoaderTests {
             "GATEWAY_APPLE_RECEIPT_UPSTREAM: \"serverapi\" is not accepted; accepted: verify_receipt, server_api, both"
         ),
         ("GATEWAY_TRUST_ROOTS", "a.pem=Prod", "GATEWAY_TRUST_ROOTS: \"Prod\" in \"a.pem=Prod\" is not an environment"),
-        ("GATEWAY_TRUST_ROOTS", "missing.pem", "missing.pem: does not exist"),
+        ("GATEWAY_TRUST_ROOTS", "missing.pem", "GATEWAY_TRUST_ROOTS: missing.pem does not exist"),
         (
             "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL", "https://api.storekit.apple.com/",
             "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL: paths are appended to this URL, which does not allow its end"
