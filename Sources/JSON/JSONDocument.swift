@@ -27,15 +27,11 @@ final class JSONDocument: Sendable {
     /// Returns the digits of a number.
     func digits(of entry: JSONEntry) -> String { String(decoding: text[entry.range], as: UTF8.self) }
 
-    /// Returns true if the entry, with its escapes resolved, is this name.
+    /// Returns true if the entry, with its escapes resolved, is this name. Copies nothing.
     func isName(_ entry: JSONEntry, _ name: Span<UInt8>, _ suffix: Span<UInt8>) -> Bool {
-        let string = entry.string, count = name.count + suffix.count
-        guard string.isEscaped else {
-            let text = text
-            return string.range.count == count && text.span.extracting(string.range).isEqual(to: name, suffix)
-        }
-        // An escape is up to six times as long as its character (`\u0041`).
-        return string.range.count <= 6 * count && text(of: entry).bytes.isEqual(to: name, suffix)
+        let string = entry.string, text = text
+        guard string.isEscaped else { return text.span.extracting(string.range).isEqual(to: name, suffix) }
+        return (try? JSONReader(text.span).isEqual(string, to: name, suffix)) ?? false
     }
 }
 

@@ -158,6 +158,35 @@ extension JSONReader {
         return result
     }
 
+    /// Returns true if the string, its escapes resolved, is this text. Ends at the first difference.
+    func isEqual(_ text: JSONText, to first: Span<UInt8>, _ second: Span<UInt8>) throws(JSONFault) -> Bool {
+        var reader = JSONReader(bytes)
+        reader.position = text.range.lowerBound
+        let end = text.range.upperBound
+        guard try reader.skip(first, before: end), try reader.skip(second, before: end) else { return false }
+        return reader.position == end
+    }
+
+    /// Skips the next bytes of a string, its escapes resolved, as long as they are these bytes.
+    private mutating func skip(_ expected: Span<UInt8>, before end: Int) throws(JSONFault) -> Bool {
+        var index = 0
+        func isNext(_ byte: UInt8) -> Bool {
+            defer { index += 1 }
+            return index < expected.count && expected[index] == byte
+        }
+        while index < expected.count {
+            guard position < end else { return false }
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\\") {
+                guard let units = UTF8.encode(try readEscape()), units.allSatisfy(isNext) else { return false }
+            } else {
+                guard isNext(byte) else { return false }
+                position += 1
+            }
+        }
+        return true
+    }
+
     /// Returns the string with its escapes resolved, if it is then no longer than `maximumBytes` of UTF-8.
     package func value(of text: JSONText, maximumBytes: Int) throws(JSONFault) -> String {
         let fault = JSONFault(.textTooLong(maximumBytes: maximumBytes), at: text.range.lowerBound)

@@ -84,6 +84,15 @@ struct JSONValueTests {
         #expect(value["date", suffix: "_p"]?.number?.integer == 3 && value["date", suffix: "_m"] == nil)
     }
 
+    @Test func `a name with escapes is found by what it says, as a whole`() throws {
+        let text = #"{"\u0061bc":1,"ab\u0063d":2,"\u00e9t\u00E9":3,"\ud83d\ude00x":4,"a\/b\n":5,"\u0000":6,"a\"":7}"#
+        let value = try JSONValue(parsing: Array(text.utf8))
+        for (index, name) in ["abc", "abcd", "été", "😀x", "a/b\n", "\0", "a\""].enumerated() {
+            #expect(value[name]?.number?.integer == Int64(index + 1), "\(name)")
+        }
+        #expect(["", "a", "ab", "abcde", "é", "ét", "😀", "😀xy", "a/b", "a\\"].allSatisfy { value[$0] == nil })
+    }
+
     @Test func `values are equal if their contents are`() throws {
         let one = try JSONValue(parsing: Array(#"{"a":[1,"x"],"b":null}"#.utf8))
         #expect(try one == JSONValue(parsing: Array(#" { "a" : [ 1 , "\u0078" ] , "b" : null } "#.utf8)))
