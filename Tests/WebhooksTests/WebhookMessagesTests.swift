@@ -66,6 +66,16 @@ struct WebhookMessagesTests {
         #expect(signed.headers.last?.name == "webhook-signature" && signed.headers.count == 4)
     }
 
+    @Test func `the trace at the end of an event counts, and not at the end of a relayed body`() throws {
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        var traced = event()
+        traced.json = Array(#"{"id":"evt_1","traceparent":"\#(trace)"}"#.utf8)
+        let request = WebhookMessages(to: try endpoint()).request(for: traced, followsGap: false, at: now)
+        #expect(request.traceparent == trace && request.headers.contains { $0 == ("ce-traceparent", trace) })
+        let relay = WebhookMessages(to: try endpoint { $0.stream = .relay })
+        #expect(relay.request(for: traced, followsGap: false, at: now).traceparent == nil)
+    }
+
     @Test(
         arguments: [
             (200, nil), (299, nil), (100, .failed), (301, .redirect), (400, .rejected), (404, .rejected), (410, .gone),

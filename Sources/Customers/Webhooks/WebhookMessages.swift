@@ -25,7 +25,9 @@ struct WebhookMessages: Sendable {
         if let signature = signer.signature(id: event.id, timestamp: seconds, body: body) {
             headers.append(("webhook-signature", signature))
         }
-        if endpoint.stream == .events { headers += Self.cloudEventsAttributes(of: event) }
+        // The end of a relayed body is the sender's, who must not choose what is traced.
+        guard endpoint.stream == .events else { return WebhookRequest(url: endpoint.url, headers: headers, body: body) }
+        headers += Self.cloudEventsAttributes(of: event)
         return WebhookRequest(url: endpoint.url, headers: headers, body: body, traceparent: event.traceparent)
     }
 
