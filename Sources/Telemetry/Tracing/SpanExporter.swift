@@ -41,14 +41,18 @@ package final class SpanExporter: Sendable {
             group.addTask {
                 while (try? await Task.sleep(for: Limits.delay)) != nil { self.recorder.wake() }
             }
-            for await _ in recorder.wakeUps {
-                while !Task.isCancelled {
-                    let batch = recorder.takeBatch()
-                    if batch.isEmpty { break }
-                    await export(batch)
-                }
-            }
+            for await _ in recorder.wakeUps { await exportWaiting() }
         }
+    }
+
+    /// Exports the spans that wait. Spans that come meanwhile wait for their batch to fill, or for the next wake-up: a
+    /// quick collector would otherwise get them one by one.
+    func exportWaiting() async {
+        var batch: [TraceSpan]
+        repeat {
+            batch = recorder.takeBatch()
+            if !batch.isEmpty { await export(batch) }
+        } while batch.count == SpanRecorder.Limits.batch && !Task.isCancelled
     }
 
     /// Sends the spans that wait, each batch once, and closes the connections.

@@ -3,6 +3,7 @@
 import AppleSimulator
 import Cryptography
 import FoundationEssentials
+import HTTPClient
 import HTTPTypes
 import JSON
 import Logging
@@ -11,6 +12,7 @@ import RealServers
 import ReceiptForge
 import Receipts
 import Redis
+import Synchronization
 import Testing
 import TestSupport
 
@@ -152,6 +154,31 @@ struct RequestTracingTests {
                 #expect(metrics.contains(#"receipt_gateway_trace_spans_total{result="failed"} 0"#))
                 #expect(!metrics.contains(#"receipt_gateway_trace_spans_total{result="exported"} 0"#))
             }
+        }
+    }
+
+    @Test func `spans that come while a batch is sent wait for their batch to fill`() async throws {
+        let recorder = SpanRecorder(TraceSampler(.alwaysOn, ratio: 1)) { _, _ in }
+        let scope = try #require(RequestTracing(recorder).begin(following: nil, isTrusted: false))
+        let left = Mutex(20)
+        let collector = SpanCollector(
+            server: WebhookReceiver {
+                let isLeft = left.withLock { left in
+                    left -= 1
+                    return left >= 0
+                }
+                if isLeft { scope.record("meanwhile", .internal, took: .zero) }
+            })
+        try await collector.run { url in
+            let exporter = SpanExporter(
+                recorder, over: try HTTPTransport(TransportConfiguration(TracesConfiguration())), to: url.text,
+                headers: [], format: OTLPTraces(resource: []), timeout: Patience.forOperation,
+                logger: Logger(label: "spans"))
+            for _ in 0...SpanRecorder.Limits.batch { scope.record("before", .internal, took: .zero) }
+            await exporter.exportWaiting()
+            #expect(collector.spans.count == SpanRecorder.Limits.batch + 2, "all that waited, and one that came")
+            #expect(collector.requests.count == 2 && recorder.takeBatch().count == 1)
+            await exporter.finish()
         }
     }
 

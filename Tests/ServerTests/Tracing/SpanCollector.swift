@@ -27,7 +27,7 @@ struct SpanCollector: Sendable {
         private func text(_ name: String) -> String { json[name]?.string ?? "" }
     }
 
-    let server = WebhookReceiver()
+    var server = WebhookReceiver()
 
     /// The bodies of all requests.
     var requests: [JSONValue] { server.received.compactMap { try? JSONValue(parsing: $0.body) } }

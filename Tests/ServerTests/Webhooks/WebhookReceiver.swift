@@ -16,9 +16,12 @@ final class WebhookReceiver: Sendable {
 
     private let webhooks = Mutex<[Received]>([])
     private let status: Mutex<Int>
+    private let onReceived: @Sendable () -> Void
 
-    init(status: Int = 200) {
+    /// - Parameter onReceived: called before each answer.
+    init(status: Int = 200, onReceived: @escaping @Sendable () -> Void = {}) {
         self.status = Mutex(status)
+        self.onReceived = onReceived
     }
 
     var received: [Received] { webhooks.withLock { $0 } }
@@ -27,6 +30,7 @@ final class WebhookReceiver: Sendable {
 
     fileprivate func take(_ webhook: Received) -> Int {
         webhooks.withLock { $0.append(webhook) }
+        onReceived()
         return status.withLock { $0 }
     }
 
