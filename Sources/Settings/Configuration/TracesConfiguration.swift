@@ -128,7 +128,8 @@ extension TransportConfiguration {
         caFile = configuration.caFile
         // The collector is the operator's, as Redis is.
         (allowsPlainHTTP, allowsPrivateAddresses) = (true, true)
-        (maximumRequests, maximumConnectionsPerHost) = (1, 1)
+        // One batch at a time; a request that has ended, or was cancelled at the shutdown, counts a moment longer.
+        (maximumRequests, maximumConnectionsPerHost) = (2, 2)
         maximumResponseBytes = 64 * 1024
         userAgent = "receipt-gateway/\(Version.current)"
     }

@@ -170,16 +170,40 @@ struct RequestTracingTests {
                 if isLeft { scope.record("meanwhile", .internal, took: .zero) }
             })
         try await collector.run { url in
-            let exporter = SpanExporter(
-                recorder, over: try HTTPTransport(TransportConfiguration(TracesConfiguration())), to: url.text,
-                headers: [], format: OTLPTraces(resource: []), timeout: Patience.forOperation,
-                logger: Logger(label: "spans"))
+            let exporter = try Self.exporter(recorder, url)
             for _ in 0...SpanRecorder.Limits.batch { scope.record("before", .internal, took: .zero) }
             await exporter.exportWaiting()
             #expect(collector.spans.count == SpanRecorder.Limits.batch + 2, "all that waited, and one that came")
             #expect(collector.requests.count == 2 && recorder.takeBatch().count == 1)
             await exporter.finish()
         }
+    }
+
+    @Test func `a batch in flight at the shutdown is sent again`() async throws {
+        let collector = SpanCollector(server: WebhookReceiver(status: nil))
+        let fates = Mutex<[SpanFate: Int]>([:])
+        let recorder = SpanRecorder(TraceSampler(.alwaysOn, ratio: 1)) { fate, count in
+            fates.withLock { $0[fate, default: 0] += count }
+        }
+        try await collector.run { url in
+            let exporter = try Self.exporter(recorder, url), running = Task { await exporter.run() }
+            try #require(RequestTracing(recorder).begin(following: nil, isTrusted: false)).end(
+                "last", .internal, took: .zero)
+            recorder.wake()
+            try await eventually { !collector.server.received.isEmpty }
+            collector.server.answer(200)
+            running.cancel()
+            await running.value
+            await exporter.finish()
+        }
+        #expect(collector.spans.map(\.name) == ["last", "last"] && fates.withLock { $0 } == [.exported: 1])
+    }
+
+    private static func exporter(_ recorder: SpanRecorder, _ collector: CollectorURL) throws -> SpanExporter {
+        SpanExporter(
+            recorder, over: try HTTPTransport(TransportConfiguration(TracesConfiguration())), to: collector.text,
+            headers: [], format: OTLPTraces(resource: []), timeout: Patience.forOperation,
+            logger: Logger(label: "spans"))
     }
 
     @Test func `the flag of a client counts if the clients file trusts the client`() async throws {

@@ -15,11 +15,13 @@ final class WebhookReceiver: Sendable {
     }
 
     private let webhooks = Mutex<[Received]>([])
-    private let status: Mutex<Int>
+    private let status: Mutex<Int?>
     private let onReceived: @Sendable () -> Void
 
-    /// - Parameter onReceived: called before each answer.
-    init(status: Int = 200, onReceived: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - status: the status of answers; nil for no answer.
+    ///   - onReceived: called before each answer.
+    init(status: Int? = 200, onReceived: @escaping @Sendable () -> Void = {}) {
         self.status = Mutex(status)
         self.onReceived = onReceived
     }
@@ -28,10 +30,11 @@ final class WebhookReceiver: Sendable {
 
     func answer(_ status: Int) { self.status.withLock { $0 = status } }
 
-    fileprivate func take(_ webhook: Received) -> Int {
+    fileprivate func take(_ webhook: Received) -> Int? {
+        let status = status.withLock { $0 }
         webhooks.withLock { $0.append(webhook) }
         onReceived()
-        return status.withLock { $0 }
+        return status
     }
 
     /// Runs the server during `body`.
@@ -66,7 +69,8 @@ private final class WebhookHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         buffer.writeImmutableBuffer(unwrapInboundIn(data))
         while let webhook = WebhookReceiver.Received(takingFrom: &buffer) {
-            let answer = "HTTP/1.1 \(receiver.take(webhook)) Reason\r\nContent-Length: 0\r\n\r\n"
+            guard let status = receiver.take(webhook) else { continue }
+            let answer = "HTTP/1.1 \(status) Reason\r\nContent-Length: 0\r\n\r\n"
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
         }
     }
