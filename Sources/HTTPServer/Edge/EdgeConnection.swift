@@ -46,6 +46,7 @@ struct EdgeConnection {
     var peer: NetworkAddress?
     /// The peer's address; nil for a proxy, and if unknown.
     var source: SourceAddress?
+    private let hasTLS: Bool
     /// The deadline of the last answer; nil until the server stops.
     private var lastMoment: NIODeadline?
 
@@ -55,6 +56,7 @@ struct EdgeConnection {
         at now: NIODeadline
     ) {
         (self.rules, self.routes, self.budget) = (rules, routes, budget)
+        hasTLS = handshakeDeadline != nil
         phase =
             if let handshakeDeadline { .handshaking(until: now + handshakeDeadline) } else {
                 .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
@@ -115,7 +117,7 @@ struct EdgeConnection {
         let match = routes.match(header.method, header.path)
         let client = rules.client(of: header, for: match)
         request = RequestContext(
-            header: header, match: match, client: client ?? .unidentified, peer: peer, arrival: now)
+            header: header, match: match, client: client ?? .unidentified, peer: peer, hasTLS: hasTLS, arrival: now)
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
         if let refusal = rules.refusal(of: header, from: client, for: match) { return refuse(refusal, at: now) }

@@ -22,6 +22,8 @@ package final class RequestContext: Sendable {
     package let client: Client
     /// The peer of the connection, which may be a proxy; nil if unknown.
     package let peer: NetworkAddress?
+    /// True if the connection has TLS.
+    let hasTLS: Bool
     /// The time at which the header was complete.
     let arrival: NIODeadline
 
@@ -45,9 +47,12 @@ package final class RequestContext: Sendable {
         }
     }
 
-    init(header: RequestHeader, match: RouteMatch, client: Client, peer: NetworkAddress?, arrival: NIODeadline) {
+    init(
+        header: RequestHeader, match: RouteMatch, client: Client, peer: NetworkAddress?, hasTLS: Bool = false,
+        arrival: NIODeadline
+    ) {
         (self.header, self.match, self.client) = (header, match, client)
-        (self.peer, self.arrival) = (peer, arrival)
+        (self.peer, self.hasTLS, self.arrival) = (peer, hasTLS, arrival)
     }
 
     var requestID: RequestID { header.requestID }

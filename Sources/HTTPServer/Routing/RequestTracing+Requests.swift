@@ -31,7 +31,7 @@ extension RequestTracing {
         let name = [method, line.route].compactMap(\.self).joined(separator: " ")
         scope.end(name, .server, took: ages.arrived) { details in
             details.set("http.request.method", method)
-            details.set("url.scheme", "http")
+            details.set("url.scheme", context.hasTLS ? "https" : "http")
             details.set("http.response.status_code", line.status)
             details.set("http.route", line.route)
             details.set("http.request.body.size", line.details.bodyBytes)

@@ -49,6 +49,21 @@ struct TLSTests {
         }
     }
 
+    @Test func `the span of a request over TLS says https`() async throws {
+        let folder = try CertificateFolder(), collector = SpanCollector()
+        try folder.makeCertificate("a")
+        try await collector.run { url in
+            try await RunningGateway.with({ configuration in
+                (configuration.http.listener.tls, configuration.traces.endpoint) = (folder.files("a"), url)
+            }) { gateway in
+                let request = Self.request.replacing("livez", with: "nowhere")
+                let answer = try Self.connect(folder, gateway.port, "-ign_eof", request: request)
+                #expect(answer.output.contains("HTTP/1.1 404"), "\(answer.output)")
+            }
+        }
+        #expect(collector.spans.filter { $0.kind == "2" }.map { $0.attributes["url.scheme"] } == ["https"])
+    }
+
     @Test func `renegotiation is refused`() async throws {
         let folder = try CertificateFolder()
         try folder.makeCertificate("a")

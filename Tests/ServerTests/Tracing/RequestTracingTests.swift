@@ -116,7 +116,7 @@ struct RequestTracingTests {
         #expect(Set(apple.map { $0.attributes["receipt_gateway.upstream"] }) == ["production", "sandbox"])
         #expect(apple.allSatisfy { $0.attributes["server.address"] == "127.0.0.1" })
         #expect(apple.allSatisfy { $0.attributes["http.response.status_code"] == "200" })
-        #expect(request.attributes["http.route"] == "/v1/verify")
+        #expect(request.attributes["http.route"] == "/v1/verify" && request.attributes["url.scheme"] == "http")
         #expect(request.attributes["http.response.status_code"] == "200")
         #expect(request.attributes["receipt_gateway.verdict"] == "genuine")
         #expect(request.attributes["receipt_gateway.api"] == "verify_receipt")
