@@ -62,7 +62,7 @@ struct JSONEntry {
 }
 
 /// The names of an object that is being read. The first names are compared one by one in the text, which for objects of
-/// ordinary size is faster than hashing. Further names, and names behind one with an escape, are copied and hashed:
+/// ordinary size is faster than hashing. From the next name on, or from a name with an escape, all are copied and hashed:
 /// there may be very many.
 private struct MemberNames {
     static let maximumCompared = 32
@@ -71,6 +71,7 @@ private struct MemberNames {
     let first: Int
     /// The number of first names that are compared.
     var comparedCount = 0
+    /// All names, or none.
     var hashed: Set<OutsideText> = []
 
     init(first: Int) { self.first = first }
@@ -143,20 +144,28 @@ private struct JSONDocumentReader: ~Escapable {
     /// Returns false for a name that the object has already.
     private func isNew(_ key: JSONText, _ names: inout MemberNames) throws(JSONFault) -> Bool {
         if !key.isEscaped, names.hashed.isEmpty, names.comparedCount < MemberNames.maximumCompared {
-            names.comparedCount += 1
-            return !isAmong(names, reader.bytes.extracting(key.range), names.comparedCount - 1)
+            defer { names.comparedCount += 1 }
+            return !isAmongFirst(reader.bytes.extracting(key.range), names)
         }
-        let text = try reader.text(of: key)
-        return !isAmong(names, text.bytes, names.comparedCount) && names.hashed.insert(text).inserted
+        if names.hashed.isEmpty { try hashFirst(&names) }
+        return names.hashed.insert(try reader.text(of: key)).inserted
     }
 
-    private func isAmong(_ names: MemberNames, _ name: Span<UInt8>, _ count: Int) -> Bool {
+    private func isAmongFirst(_ name: Span<UInt8>, _ names: MemberNames) -> Bool {
         var place = names.first
-        for _ in 0..<count {
+        for _ in 0..<names.comparedCount {
             if reader.bytes.extracting(entries[place].range).isEqual(to: name) { return true }
             place = entries[place + 1].next
         }
         return false
+    }
+
+    private func hashFirst(_ names: inout MemberNames) throws(JSONFault) {
+        var place = names.first
+        for _ in 0..<names.comparedCount {
+            names.hashed.insert(try reader.text(of: entries[place].string))
+            place = entries[place + 1].next
+        }
     }
 
     private mutating func readElements() throws(JSONFault) {

@@ -40,7 +40,8 @@ extension OutsideText: Hashable {
     }
 
     package func hash(into hasher: inout Hasher) {
-        for byte in utf8 { hasher.combine(byte) }
+        // SAFETY: the pointer does not leave the closure. Byte by byte, hashing takes eight times as long.
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         hasher.combine(utf8.count)
     }
 }
