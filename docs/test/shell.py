@@ -17,8 +17,7 @@ from drill.processes import free_port, wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # What a reader has after `git clone`, as far as commands read it.
-# Package.resolved: so that `make` finds the tested versions resolved.
-COPIED = ["Makefile", "Package.resolved", "README.md", "compose.yaml", ".ci", "docs", "helm", "loadtest"]
+COPIED = ["Makefile", "README.md", "compose.yaml", ".ci", "docs", "helm", "loadtest"]
 # Ports that pages and scripts name; each shell has others in their place.
 PORTS = [8080, 9090, 8081, 9091, 8082, 9092, 9001, 9002, 9095, 8404, 6390, 6391, 8000, 9300, 9301, 9302]
 # The URL of a gateway in pages, and in its place HAProxy of `make fleet`.
