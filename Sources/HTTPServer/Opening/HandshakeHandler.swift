@@ -62,7 +62,8 @@ extension ClientCertificate {
     /// Returns nil if the certificate cannot be read.
     fileprivate init?(_ certificate: NIOSSLCertificate) {
         guard let der = try? certificate.toDERBytes() else { return nil }
-        let names = certificate._subjectAlternativeNames().prefix(Limits.names).compactMap { name in
+        let names = certificate._subjectAlternativeNames().prefix(Limits.names).compactMap {
+            name -> CertificateIdentity? in
             // SAFETY: the bytes are copied while the name holds them.
             let bytes = unsafe name.contents.withUnsafeBufferPointer { unsafe Array($0) }
             guard let text = String(outside: bytes) else { return nil }
