@@ -96,9 +96,8 @@ struct EdgeConnection {
     /// The time to call `deadlinePassed(at:)`; nil for a connection that has ended.
     var deadline: NIODeadline? {
         switch phase {
-        case .handshaking(let deadline), .awaitingHead(_, let deadline), .receiving(let deadline),
-            .answering(let deadline, _), .lingering(let deadline):
-            deadline
+        case .receiving(let deadline), .answering(let deadline, _): lastMoment.map { min(deadline, $0) } ?? deadline
+        case .handshaking(let deadline), .awaitingHead(_, let deadline), .lingering(let deadline): deadline
         case .closed: nil
         }
     }
@@ -194,7 +193,7 @@ struct EdgeConnection {
     /// Gives the next part of a streamed answer a deadline of its own. Returns false if the client has gone.
     mutating func continueAnswer(at now: NIODeadline, partDeadline: TimeAmount) -> Bool {
         guard case .answering(_, isBegun: true) = phase else { return false }
-        phase = .answering(until: min(now + partDeadline, lastMoment ?? .distantFuture), isBegun: true)
+        phase = .answering(until: now + partDeadline, isBegun: true)
         return true
     }
 
@@ -243,9 +242,7 @@ struct EdgeConnection {
         case .awaitingHead(let isFirst, let deadline) where isDelayed && rules.idleGrace > .zero:
             phase = .awaitingHead(isFirst: isFirst, until: min(deadline, last, now + rules.idleGrace))
         case .awaitingHead: return finish(until: last)
-        case .receiving(let deadline): phase = .receiving(until: min(deadline, last))
-        case .answering(let deadline, let isBegun): phase = .answering(until: min(deadline, last), isBegun: isBegun)
-        case .lingering, .closed: break
+        case .receiving, .answering, .lingering, .closed: break
         }
         return .nothing
     }

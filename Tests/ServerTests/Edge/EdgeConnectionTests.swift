@@ -201,6 +201,25 @@ struct EdgeConnectionTests {
         #expect(!goesOn)
     }
 
+    @Test mutating func `a request that ends after the server began to stop has the grace, and no more`() {
+        _ = connection.receive(head(), at: start)
+        expect(connection.quiesce(at: start + .seconds(1)), is: "nothing")
+        expect(connection.receive(.end, at: start + .seconds(2)), is: "deliver")
+        #expect(connection.deadline == start + .seconds(21))
+        expect(connection.deadlinePassed(at: start + .seconds(21)), is: "answerLate")
+    }
+
+    @Test func `a request that begins after the server began to stop has the grace, and no more`() {
+        var rules = Self.rules
+        (rules.idleGrace, rules.requestDeadline) = (.seconds(4), .seconds(30))
+        var connection = EdgeConnection(rules: rules, routes: Self.routes, budget: budget, at: start)
+        expect(connection.quiesce(at: start, isDelayed: true), is: "nothing")
+        _ = connection.receive(head(), at: start + .seconds(3))
+        #expect(connection.deadline == start + .seconds(20))
+        expect(connection.receive(.end, at: start + .seconds(4)), is: "deliver")
+        #expect(connection.deadline == start + .seconds(20))
+    }
+
     @Test func `a body grows in location`() {
         var body = ReservedBody()
         var addresses: Set<UInt> = []
