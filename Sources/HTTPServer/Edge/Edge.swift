@@ -72,7 +72,9 @@ extension EdgeRules {
     }
 
     /// Returns the reason to refuse a request of a known client: a page in a browser may have sent it.
-    func refusal(of header: RequestHeader, from client: Client, for match: RouteMatch) -> EdgeRefusal? {
+    func refusal(
+        of header: RequestHeader, from client: Client, for match: RouteMatch, hasTLS: Bool
+    ) -> EdgeRefusal? {
         // A page that has the key of an app gains nothing that the app's owner lacks.
         guard match.authentication != .body else { return nil }
         // A page that reads a health check learns no more than that this port answers.
@@ -84,7 +86,7 @@ extension EdgeRules {
             case .get, .head, .options, .trace: true
             default: false
             }
-        return !isHarmless && header.hasForeignOrigin ? .foreignOrigin : nil
+        return !isHarmless && header.hasForeignOrigin(hasTLS: hasTLS) ? .foreignOrigin : nil
     }
 }
 

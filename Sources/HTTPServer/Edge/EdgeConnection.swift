@@ -119,7 +119,8 @@ struct EdgeConnection {
             header: header, match: match, client: client ?? .unidentified, peer: peer, hasTLS: hasTLS, arrival: now)
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
-        if let refusal = rules.refusal(of: header, from: client, for: match) { return refuse(refusal, at: now) }
+        let refusal = rules.refusal(of: header, from: client, for: match, hasTLS: hasTLS)
+        if let refusal { return refuse(refusal, at: now) }
         guard match.isProbe || forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
         if let announced = header.announcedBytes {
             if announced > bodyLimit { return refuse(.bodyTooLarge, at: now) }

@@ -98,15 +98,17 @@ package struct RequestHeader: Sendable {
     /// True if a browser sent the request for a page, whose site it names in `Origin` (RFC 6454 §7).
     package var hasOrigin: Bool { fields.origin != .none }
 
-    /// True if the page is of another site than the gateway's own. `null` counts as another site, and so do several
-    /// fields, which no browser sends.
-    var hasForeignOrigin: Bool {
+    /// Returns true if the page is of another site than the gateway's own. `null` counts as another site, and so do
+    /// several fields, which no browser sends.
+    /// - Parameter hasTLS: true if the gateway's own pages are `https`.
+    func hasForeignOrigin(hasTLS: Bool) -> Bool {
         switch fields.origin {
         case .none: return false
         case .several: return true
         case .one(let origin):
             guard let authority else { return true }
-            return text(origin).lowercased() != "http://" + String(copying: authority.text).lowercased()
+            let own = (hasTLS ? "https://" : "http://") + String(copying: authority.text).lowercased()
+            return text(origin).lowercased() != own
         }
     }
 

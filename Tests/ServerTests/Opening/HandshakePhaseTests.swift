@@ -3,6 +3,7 @@
 import Cryptography
 import Gateway
 import NIOCore
+import NIOHTTP1
 import Receipts
 import Testing
 
@@ -112,5 +113,26 @@ struct HandshakePhaseTests {
         #expect(connection.rules.authenticate(Credentials())?.name == "shop")
         #expect(connection.rules.authenticate(Credentials(apiKey: "known"))?.name == "loopback")
         #expect(connection.rules.authenticate(Credentials(apiKey: "unknown"))?.name == "shop")
+    }
+
+    @Test(
+        arguments: [
+            ("https://gateway.internal:8443", true), ("http://gateway.internal:8443", false),
+            ("https://gateway.internal", false), ("null", false),
+        ])
+    func `over TLS only a page of the gateway's own https site may change something`(
+        origin: String, isOwn: Bool
+    ) throws {
+        let header = try RequestHeader.forTests(["Host": "gateway.internal:8443", "Origin": origin])
+        var connection = Self.connection { rules in
+            rules.authenticate = { _ in nil }
+            rules.identify = { _ in Self.shop }
+        }
+        connection.secured(with: Self.certificate, at: Self.start)
+        switch connection.receive(.head(header), at: Self.start) {
+        case .nothing: #expect(isOwn)
+        case .refuse(.foreignOrigin, _, _): #expect(!isOwn)
+        case let action: Issue.record("\(action)")
+        }
     }
 }
