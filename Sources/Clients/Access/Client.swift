@@ -37,7 +37,7 @@ package final class Client: Sendable, Hashable {
         self.apps = apps
         self.keys = keys
         self.certificates = certificates
-        isProvenByBrowsers = keys.isEmpty || !certificates.isEmpty
+        isProvenByBrowsers = keyID == nil && (keys.isEmpty || !certificates.isEmpty)
         self.limits = limits
         self.may = may
         self.apple = apple
@@ -48,8 +48,8 @@ package final class Client: Sendable, Hashable {
     /// Returns the client of requests with one of its keys. It equals this client.
     func identified(by key: StoredKey) -> Client {
         Client(
-            name: name, apps: apps, keys: keys, limits: limits, may: may, apple: apple, ownership: ownership,
-            deferral: deferral, keyID: key.id)
+            name: name, apps: apps, keys: keys, certificates: certificates, limits: limits, may: may, apple: apple,
+            ownership: ownership, deferral: deferral, keyID: key.id)
     }
 
     /// A permission beyond verification. The raw values appear in the clients file.

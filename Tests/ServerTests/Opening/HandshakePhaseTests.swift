@@ -115,6 +115,18 @@ struct HandshakePhaseTests {
         #expect(connection.rules.authenticate(Credentials(apiKey: "unknown"))?.name == "shop")
     }
 
+    @Test func `a key and a certificate prove one client, and only the certificate is a browser's to send`() throws {
+        let key = APIKey.random(), hasher = KeyHasher(pepper: Secret("a pepper for the tests"))
+        let shop = Client(
+            name: "shop", apps: .all, keys: [StoredKey(id: key.id, hash: hasher.hash(key.secret), expires: nil)],
+            certificates: [.dns("shop.internal")])
+        let authenticator = Authenticator(clients: [shop], hasher: hasher)
+        let byKey = try #require(authenticator.client(with: Credentials(apiKey: key.exposed), at: .now()))
+        let byCertificate = try #require(authenticator.client(with: Self.certificate, at: .now()))
+        #expect(byKey == byCertificate && byKey.certificates == shop.certificates)
+        #expect(!byKey.isProvenByBrowsers && byCertificate.isProvenByBrowsers)
+    }
+
     @Test(
         arguments: [
             ("https://gateway.internal:8443", true), ("http://gateway.internal:8443", false),
