@@ -55,7 +55,7 @@ package struct ServerCertificate: Sendable {
         }
         let chain = reading.certificates(in: path, of: "certificate_file")
         let key = reading.key(in: files.key)
-        let authorities = files.clientAuthorities.map { reading.certificates(in: $0, of: "client_ca_file") }
+        let authorities = files.clientAuthorities.map { reading.authorities(in: $0) }
         guard reading.problems.isEmpty, let key else { throw ConfigurationProblems(problems: reading.problems) }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
@@ -104,6 +104,15 @@ package struct ServerCertificate: Sendable {
             }
         }
 
+        mutating func authorities(in path: String) -> [NIOSSLCertificate] {
+            let authorities = certificates(in: path, of: "client_ca_file")
+            // BoringSSL accepts no chain that ends before a root.
+            if !authorities.isEmpty, authorities.allSatisfy(\.isIssuedByAnother) {
+                report("client_ca_file", "\(path) contains no root: add the root that these authorities descend from")
+            }
+            return authorities
+        }
+
         mutating func key(in path: String?) -> NIOSSLPrivateKey? {
             guard let path else {
                 report("key_file", "is missing: set it to the file with the private key of \(group).certificate_file")
@@ -125,6 +134,19 @@ package struct ServerCertificate: Sendable {
                 report(setting, "\(path.contains(where: \.isNewline) ? "the file" : path) \(error.description)")
                 return nil
             }
+        }
+    }
+}
+
+extension NIOSSLCertificate {
+    /// True if it is certainly no root.
+    fileprivate var isIssuedByAnother: Bool {
+        guard let der = try? toDERBytes() else { return false }
+        do throws(TrustAnchorError) {
+            _ = try TrustAnchor(der: der, environments: [])
+            return false
+        } catch {
+            return error == .notSelfIssued
         }
     }
 }

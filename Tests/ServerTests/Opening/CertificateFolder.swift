@@ -21,12 +21,17 @@ final class CertificateFolder: Sendable {
         try Data(text.utf8).write(to: root.appending(path: name), options: .atomic)
     }
 
-    /// Makes `NAME.pem` and `NAME.key`, signed by itself.
-    func makeCertificate(_ name: String, subjectAlternativeName: String = "DNS:localhost,IP:127.0.0.1") throws {
+    /// Makes `NAME.pem` and `NAME.key`, signed by itself or another.
+    func makeCertificate(
+        _ name: String, subjectAlternativeName: String = "DNS:localhost,IP:127.0.0.1", issuer: String? = nil
+    ) throws {
+        let signer = issuer.map { ["-CA", path("\($0).pem"), "-CAkey", path("\($0).key")] } ?? []
         let made = try openssl(
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-subj",
-            "/CN=\(name)", "-addext", "subjectAltName=\(subjectAlternativeName)", "-keyout", path("\(name).key"),
-            "-out", path("\(name).pem"))
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+                "-subj", "/CN=\(name)", "-addext", "subjectAltName=\(subjectAlternativeName)",
+                "-keyout", path("\(name).key"), "-out", path("\(name).pem"),
+            ] + signer)
         try #require(made.status == 0, "\(made.output)")
     }
 

@@ -128,6 +128,7 @@ struct TLSTests {
     @Test func `each fault of the files is named with its setting`() throws {
         let folder = try CertificateFolder()
         for name in ["a", "b"] { try folder.makeCertificate(name) }
+        try folder.makeCertificate("issued", issuer: "a")
         try folder.write("no certificate", to: "text")
         let cases: [(String?, String?, String?, String)] = [
             ("a.pem", nil, nil, "gateway.http.tls.key_file: is missing"),
@@ -138,6 +139,7 @@ struct TLSTests {
             ("a.pem", "b.key", nil, "b.key is not that of the first certificate in"),
             ("a.pem", "none", nil, "none does not exist"),
             ("a.pem", "a.key", "text", "text contains no PEM certificate"),
+            ("a.pem", "a.key", "issued.pem", "issued.pem contains no root: add the root"),
         ]
         for (certificate, key, authorities, fault) in cases {
             var files = TLSFiles()
