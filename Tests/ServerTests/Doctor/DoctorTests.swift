@@ -258,6 +258,23 @@ struct DoctorTests {
         }
     }
 
+    @Test func `the ports' certificates give a warning two weeks before they expire, and then fail`() throws {
+        let folder = try CertificateFolder()
+        try folder.makeCertificate("a")
+        var configuration = GatewayConfiguration()
+        (configuration.http.listener.tls, configuration.admin.tls) = (folder.files("a"), folder.files("a"))
+        let end = try #require(try ServerCertificate(folder.files("a"), of: "gateway.http.tls")).end
+        for (days, level) in [(-15, CheckResult.Level.ok), (-13, .warning), (0, .failed)] {
+            let report = CheckReport(.certificates), now = end.advanced(by: .seconds(days * 86_400))
+            AreaCheck(configuration: configuration, report: report) { now }.checkCertificates()
+            let checks = report.close()
+            for plane in ["data", "admin"] {
+                let check = try #require(checks.first { $0.subject == plane })
+                #expect(check.level == level && check.seen.contains(end.day), "\(check)")
+            }
+        }
+    }
+
     // MARK: - The report
 
     private static let observations = [
