@@ -67,10 +67,10 @@ extension AccessRules {
         (clients ?? [.loopback]).contains { if case .only = $0.apps { false } else { true } }
     }
 
-    /// The apps that clients with keys may verify, and for which the gateway has nothing to call Apple with: neither a
-    /// shared secret nor a key. In alphabetical order.
+    /// The apps that clients with keys or certificates may verify, and for which the gateway has nothing to call Apple
+    /// with: neither a shared secret nor a key. In alphabetical order.
     package var appsWithoutCredentials: [String] {
-        let named = (clients ?? []).filter { !$0.keys.isEmpty }.flatMap { client -> [String] in
+        let named = (clients ?? []).filter { !$0.isKeyless }.flatMap { client -> [String] in
             if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
         }
         let ofForms = formAccounts.flatMap(\.apps).filter { $0.sharedSecret == nil }.map(\.bundleID)

@@ -36,7 +36,7 @@ extension AreaCheck {
     private func checkKeys(_ keys: [ClientKeys], at now: Timestamp) {
         // A client that only receives webhooks has no key.
         let locked = keys.filter { client in
-            !client.ends.isEmpty && !client.ends.contains { $0.end.isAhead(of: now) }
+            !client.hasCertificates && !client.ends.isEmpty && !client.ends.contains { $0.end.isAhead(of: now) }
         }
         let ending = keys.flatMap { client in
             client.ends.compactMap { key -> String? in
@@ -95,12 +95,12 @@ extension ServerAPIKeys {
 }
 
 /// The keys of a client, or of its form account, with the times from which they are rejected.
-private typealias ClientKeys = (name: String, ends: [(name: String, end: Timestamp?)])
+private typealias ClientKeys = (name: String, hasCertificates: Bool, ends: [(name: String, end: Timestamp?)])
 
 extension ClientsFile {
     fileprivate var keys: [ClientKeys] {
-        clients.map { ($0.name, $0.keys.map { ($0.id, $0.expires) }) }
-            + formAccounts.map { ($0.client.name, $0.keys.map { ("a form key", $0.expires) }) }
+        clients.map { ($0.name, !$0.certificates.isEmpty, $0.keys.map { ($0.id, $0.expires) }) }
+            + formAccounts.map { ($0.client.name, false, $0.keys.map { ("a form key", $0.expires) }) }
     }
 }
 

@@ -65,6 +65,16 @@ struct DoctorTests {
         #expect(observations.first { $0.subject == "keys" }?.level == .ok, "\(observations)")
     }
 
+    @Test func `a client with a certificate is not locked out, and its apps need a secret`() throws {
+        let yaml =
+            "clients:\n" + Self.client("over", keys: ["2026-05-31"], "    certificates: [dns:over.internal]\n")
+            + "  - {name: shop, apps: [com.example.shop], certificates: ['dns:shop.internal']}\n"
+        let observations = try Self.observations(ofClients: yaml)
+        #expect(observations.first { $0.subject == "keys" }?.level == .ok, "\(observations)")
+        let secrets = try #require(observations.first { $0.subject == "secrets" })
+        #expect(secrets.seen.contains("secret for com.example.over, com.example.shop"), "\(secrets)")
+    }
+
     @Test func `clients without limits and apps without a secret are named`() throws {
         let limits = "    limits: [{name: minute, quota: 10, window: 60s}]\n"
         let yaml =
