@@ -45,7 +45,10 @@ package struct ConfigurationSource: Sendable {
         if let pepper = configuration.apiKeyPepper { return (pepper, configuration.form.keyForm) }
         throw ConfigurationProblems(
             "GATEWAY_API_KEY_PEPPER",
-            #"is not set; make one: export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)""#)
+            #"""
+            is not set; name the file with the gateway's settings with --config, or for a new gateway make one: export \#
+            GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)"
+            """#)
     }
 
     /// Returns the admin listener: `health` needs no more, and may lack the rights to read secrets.

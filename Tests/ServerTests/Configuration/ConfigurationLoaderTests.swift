@@ -243,6 +243,13 @@ struct ConfigurationLoaderTests {
         #expect(!configurationProblems(["GATEWAY_API_KEY_PEPPER": "tooshort"]).joined().contains("tooshort"))
     }
 
+    @Test func `a missing pepper may be in the file that was not named`() {
+        let fault = #expect(throws: ConfigurationProblems.self) {
+            try ConfigurationSource(environment: [:], filePath: nil).keySettings()
+        }
+        #expect(fault?.description.contains("--config") == true)
+    }
+
     @Test func `both a secret and its file are a contradiction`() {
         let both = ["GATEWAY_API_KEY_PEPPER": "0123456789abcdef", "GATEWAY_API_KEY_PEPPER_FILE": "pepper"]
         #expect(
