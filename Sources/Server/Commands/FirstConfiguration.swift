@@ -81,7 +81,7 @@ struct FirstConfiguration: Sendable {
               api_key_pepper_file: \(quoted("pepper"))
 
               http:
-                # For clients on this machine. 0.0.0.0 listens on all addresses; put a proxy with TLS in front.
+                # For clients on this machine. 0.0.0.0 listens on all addresses; set `tls`, or put a proxy with TLS in front.
                 host: 127.0.0.1
                 port: 8080
               # /readyz, /metrics and the status page, without a key.
@@ -109,7 +109,7 @@ struct FirstConfiguration: Sendable {
     private static func clients(_ client: String, _ apps: [String], _ key: String, in folder: String) -> String {
         """
         # The clients of receipt-gateway, with the hashes of their API keys. The gateway reads a change of this file
-        # without a restart. `receipt-gateway hash-key` makes further keys.
+        # without a restart. `receipt-gateway hash-key --config gateway.yaml` makes further keys.
         clients:
           - name: \(client.yaml)
             apps: [\(apps.map(\.yaml).joined(separator: ", "))]
