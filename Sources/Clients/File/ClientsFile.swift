@@ -134,7 +134,9 @@ package struct ClientsFile {
         readWebhooks(fields["webhooks"], ofClientNamed: name, forApps: apps)
         let keys = elements(of: fields["keys"], named: "keys").compactMap { readKey($0) }
         let certificates = readCertificates(fields["certificates"])
-        if fields["keys"] == nil, fields["certificates"] == nil { report("a client needs keys", at: node) }
+        if fields["keys"] == nil, fields["certificates"] == nil {
+            report("a client needs keys or certificates", at: node)
+        }
         if let node = fields["apple"], fields["keys"]?.sequence?.isEmpty == true, certificates.isEmpty {
             report("apple is for API keys, and this client has none: remove it, or add keys", at: node)
         }

@@ -108,7 +108,7 @@ struct ClientsFileTests {
             "clients:\n- name: a\n  apps: []\n  keys: []",
             "clients.yaml:3: apps is empty: list bundle IDs, or \"*\" for any app"
         ),
-        ("clients:\n- name: a\n  apps: '*'", "clients.yaml:2: a client needs keys"),
+        ("clients:\n- name: a\n  apps: '*'", "clients.yaml:2: a client needs keys or certificates"),
         ("clients:\n- {name: a, apps: ['*', b], keys: []}", "clients.yaml:2: \"*\" must be the only entry"),
         (
             "clients:\n- {name: a, apps: '*', keys: []}\n- {name: a, apps: '*', keys: []}",
