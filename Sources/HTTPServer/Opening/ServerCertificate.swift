@@ -71,7 +71,7 @@ package struct ServerCertificate: Sendable {
         guard let context = try? NIOSSLContext(configuration: configuration) else {
             throw ConfigurationProblems(
                 "\(group).key_file",
-                "the key in \(files.key ?? "") is not that of the first certificate in \(path), or too weak")
+                "the key in \(files.key ?? "") does not belong to the first certificate in \(path), or is too weak")
         }
         self.context = context
         end = chain.map { Timestamp($0.notValidAfter) }.min() ?? .earliest

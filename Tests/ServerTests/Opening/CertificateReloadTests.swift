@@ -70,7 +70,7 @@ struct CertificateReloadTests {
         try serve("b", keyOf: "a")
         let reload = reloader.reload(at: Self.now)
         #expect(reload.result == .refused && reload.problems.count == 1)
-        #expect(reload.problems.first?.contains("is not that of the first certificate in") == true)
+        #expect(reload.problems.first?.contains("does not belong to the first certificate in") == true)
         #expect(certificates.now.data?.fingerprint == first.fingerprint)
     }
 

@@ -136,7 +136,7 @@ struct TLSTests {
             (nil, nil, "a.pem", "gateway.http.tls.client_ca_file: needs gateway.http.tls.certificate_file"),
             ("text", "a.key", nil, "text contains no PEM certificate"),
             ("a.pem", "text", nil, "text contains no private key in PEM without a passphrase"),
-            ("a.pem", "b.key", nil, "b.key is not that of the first certificate in"),
+            ("a.pem", "b.key", nil, "b.key does not belong to the first certificate in"),
             ("a.pem", "none", nil, "none does not exist"),
             ("a.pem", "a.key", "text", "text contains no PEM certificate"),
             ("a.pem", "a.key", "issued.pem", "issued.pem contains no root: add the root"),
