@@ -59,7 +59,7 @@ package struct CollectorURL: Hashable, ConfigurationValue {
     package var isPlain: Bool { url.isPlain }
 
     package static var accepted: String {
-        "an http or https URL with its path, such as http://collector:4318/v1/traces"
+        "an http or https URL such as http://collector:4318/v1/traces, in OTEL_EXPORTER_OTLP_ENDPOINT without /v1/traces"
     }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {

@@ -68,6 +68,7 @@ struct TracesConfigurationTests {
         ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf", "as JSON over HTTP only"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4317", "port 4317 is for gRPC"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "not the URL of a collector"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "in OTEL_EXPORTER_OTLP_ENDPOINT without /v1/traces"),
         ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://user:pw@collector:4318/", "credentials belong in"),
         ("OTEL_TRACES_SAMPLER", "jaeger_remote", "is not accepted"),
         ("OTEL_TRACES_SAMPLER_ARG", "1.5", "is out of range"),
