@@ -181,6 +181,9 @@ package enum CLibrary {
         return result == 1 ? bytes : nil
     }
 
+    /// Writes what `print` has buffered for standard output.
+    package static func flushStandardOutput() { fflush(nil) }
+
     /// Writes bytes to standard error and blocks until they are taken. Bytes that cannot be written are lost.
     @Sendable package static func writeToStandardError(_ bytes: [UInt8]) {
         _ = writeAll(bytes, to: STDERR_FILENO)

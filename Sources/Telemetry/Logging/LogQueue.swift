@@ -101,9 +101,11 @@ package enum StandardError {
     /// The queue of log lines. Logging does not wait for the reader.
     package static let log = LogQueue(write: CLibrary.writeToStandardError)
 
-    /// Writes a command's message after all logged lines, and blocks until it is taken.
+    /// Writes a command's message after all logged lines and all that the command has printed, and blocks until it is
+    /// taken.
     package static func write(_ text: String) {
         log.flush()
+        CLibrary.flushStandardOutput()
         CLibrary.writeToStandardError(Array(text.utf8))
     }
 }

@@ -51,6 +51,15 @@ import TestSupport
         #expect(checked.status == 0 && checked.errors.contains(lacking), "\(checked.errors)")
     }
 
+    @Test func `in one pipe a warning follows the settings, and breaks no line`() async throws {
+        #expect(try await initialize().status == 0)
+        let script = #"exec "$0" check-config --config "$1" 2>&1"#
+        let both = try await Program.shell.run(["-c", script, Program.gateway.url.path, folder + "/gateway.yaml"])
+        let lines = both.output.split(separator: "\n")
+        #expect(lines.count > 50 && lines.last?.hasPrefix("Warning: ") == true, "\(both.output)")
+        #expect(lines.dropLast().allSatisfy { $0.hasPrefix("gateway.") }, "\(both.output)")
+    }
+
     @Test func `secrets are for their owner only`() async throws {
         #expect(try await initialize().status == 0)
         #expect(try permissions("pepper") & 0o077 == 0 && permissions("clients.yaml") & 0o027 == 0)
