@@ -24,7 +24,7 @@ SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api mixed tsan helm live bench fuzz dist \
+.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api mixed soak tsan helm live bench fuzz dist \
 	distcheck deps fleet-deps test-deps api-deps bench-deps dist-deps clean
 
 help: ## Show this list
@@ -93,6 +93,10 @@ api: api-deps ## Generate clients from docs/api.yaml and use them, and send a ga
 mixed: test-deps ## Share a Redis between this version and the one of MIXED_FROM=commit (default: the newest tag, else .ci/mixed)
 	$(DEBUG)
 	@MIXED_FROM=$(MIXED_FROM) .ci/mixed .build/debug/receipt-gateway .build/debug/receipt-loadtest
+
+soak: test-deps ## Run a fleet for MINUTES (default 10) under mixed traffic and random faults, and check every answer (SEED=n repeats one)
+	$(DEBUG)
+	@.ci/soak .build/debug/receipt-gateway .build/debug/receipt-loadtest "$(MINUTES)" "$(SEED)"
 
 tsan: test-deps ## Run all tests under the thread sanitizer
 	swift build --build-tests --sanitize thread --scratch-path .build-tsan

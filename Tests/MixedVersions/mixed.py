@@ -34,7 +34,7 @@ def main() -> int:
     for names, writer, reader in ((("old", "new"), old, new), (("new", "old"), new, old)):
         with tempfile.TemporaryDirectory(prefix="mixed-") as folder:
             try:
-                _direction(report, Stage(loadtest, _clock(Path(folder)), Path(folder)), names, writer, reader, documented)
+                _direction(report, Stage(loadtest, clock_library(Path(folder)), Path(folder)), names, writer, reader, documented)
             finally:
                 Program.stop_all()
                 Program.started.clear()
@@ -51,7 +51,7 @@ def _within(documented: set[str]) -> None:
     assert not unknown, f"not in docs/privacy.md or docs/redis.md: {sorted(unknown)}"
 
 
-def _clock(folder: Path) -> Path:
+def clock_library(folder: Path) -> Path:
     library = folder / "libWallClock.so"
     compiler = shutil.which("cc") or shutil.which("clang")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, WALL_CLOCK], check=True)

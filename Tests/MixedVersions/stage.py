@@ -37,6 +37,9 @@ def eventually(what: str, condition: Callable[[], object]):
 class Stage:
     """All but the nodes. Its programs have one wall clock, which a check may step forward."""
 
+    # How Redis keeps its data.
+    persistence = ("--save", "", "--appendonly", "no")
+
     def __init__(self, loadtest: Path, clock: Path, folder: Path):
         self.loadtest, self.folder = loadtest, folder
         self.step = folder / "step"
@@ -44,7 +47,7 @@ class Stage:
         self.clock = {"LD_PRELOAD": str(clock), "WALL_CLOCK_STEP": str(self.step)}
         self.receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "4"], check=True, capture_output=True)
-        self.redis = Redis(folder, self.clock)
+        self.redis = Redis(folder, self.clock, self.persistence)
         self.web = Web()
         self._start_apple()
         # What a node of one version could not use of the other, and asked Apple for.
@@ -207,21 +210,25 @@ class Stage:
             {"name": "warehouse", "url": self.web.url + "/warehouse", "stream": "relay"},
         ]
         limits = [{"name": "month", "quota": 10, "window": "30d", "lease": "never"}]
-        self.key, shop = _key(gateway)
-        self.anyone, every = _key(gateway)
-        self.limited, few = _key(gateway)
+        self.key, shop = create_key(gateway)
+        self.anyone, every = create_key(gateway)
+        self.limited, few = create_key(gateway)
         clients = [
             {"name": CLIENT, "apps": [APP], "keys": [shop], "webhooks": webhooks, **client},
             {"name": "anyone", "apps": "*", "keys": [every]},
             {"name": "limited", "apps": "*", "keys": [few], "limits": limits},
         ]
+        self.write_file(clients)
+
+    def write_file(self, clients: list[dict]) -> None:
+        """Writes the clients file, with the app's key of the Server API."""
         printed = re.search(r"^server_api:\n((?:  .+\n){3})", self.simulator.log.read_text(), re.M)
         server_api = dict(line.strip().split(": ", 1) for line in printed[1].splitlines())
         file = {"clients": clients, "apps": [{"bundle_id": APP, "server_api": server_api}]}
         (self.folder / "clients.yaml").write_text(json.dumps(file))
 
 
-def _key(gateway: Path) -> tuple[str, dict[str, str]]:
+def create_key(gateway: Path) -> tuple[str, dict[str, str]]:
     environment = {"GATEWAY_API_KEY_PEPPER": PEPPER}
     made = subprocess.run([gateway, "hash-key"], env=environment, capture_output=True, text=True, check=True)
     (key,) = re.findall(r"rgk_\w+\.\S+", made.stderr)
@@ -328,13 +335,16 @@ class Node:
 
 
 class Redis:
-    """A Redis without persistence."""
+    """A Redis on this machine. After `program.kill`, `start` starts it again with what it has kept."""
 
-    def __init__(self, folder: Path, clock: dict[str, str]):
+    def __init__(self, folder: Path, clock: dict[str, str], persistence: tuple[str, ...]):
         self.port = free_port()
-        options = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        command = ["redis-server", "--port", self.port, *options]
-        self.program = Program("redis", command, folder, {**os.environ, **clock})
+        self.folder, self.environment = folder, {**os.environ, **clock}
+        self.command = ["redis-server", "--port", self.port, "--bind", "127.0.0.1", *persistence]
+        self.start()
+
+    def start(self) -> None:
+        self.program = Program("redis", self.command, self.folder, self.environment)
         self.program.expect("answers", lambda: fetch_redis(self.port, "PING") == "PONG", SECONDS)
 
     @property

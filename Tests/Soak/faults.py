@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The faults of a soak, and the plan that chance makes of them."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fleet import Fleet
+from truth import Ledger
+from wire import Wire
+
+MiB = 1 << 20
+# Seconds in which nodes connect to Redis again.
+RECOVERY = 5
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One fault of the plan. `at` and `seconds` count from the start of the traffic."""
+
+    lane: str
+    at: float
+    seconds: float
+    fault: str
+    # A number of chance, by which the fault chooses a node or a size.
+    choice: int
+
+    def __str__(self) -> str:
+        return f"{self.at:6.1f} s  {self.lane:6}  {self.fault} ({self.seconds:.1f} s, {self.choice})"
+
+
+# Apple's faults that no genuine answer may come of. Names are in loadtest/scenarios/all.yaml.
+APPLE = {
+    "apple 503": {"fault": {"http_status": 503}},
+    "apple 429": {"fault": {"throttled": 3000}, "share": 0.3},
+    "apple page": {"fault": "html"},
+    "apple empty": {"fault": "empty"},
+    "apple truncated": {"fault": "truncated"},
+    "apple drips": {"fault": {"slow_body": 200}},
+    "apple reset": {"fault": "reset"},
+    "apple reset in body": {"fault": "reset_mid_body", "share": 0.5},
+    "apple silent": {"fault": "no_answer"},
+    "apple slow": {"latency": {"uniform": [0.5, 4]}},
+    "apple lies about dates": {"fault": {"tampered": "expires_2099"}},
+    "apple lies about the app": {"fault": {"tampered": "other_bundle_id"}},
+    "apple of another environment": {"fault": "wrong_environment", "share": 0.5},
+}
+RECEIVER = {
+    "receiver 503": {"status": 503, "retry_after": 1},
+    "receiver down": "down",
+    "receiver slow": {"slow": 2},
+    "receiver endless": "endless",
+}
+
+
+class Faults:
+    """Each lane has one fault at a time; lanes overlap."""
+
+    def __init__(self, fleet: Fleet, ledger: Ledger, seed: int, seconds: float):
+        self.fleet, self.ledger = fleet, ledger
+        # The times in which a node stood still.
+        self.freezes: list[tuple[float, float]] = []
+        # The end of the last fault of Redis or its network, with the time to recover.
+        self._trouble = 0.0
+        nodes = {
+            "node killed": self.kill,
+            "node stopped": self.stop,
+            "node frozen": self.freeze,
+            "clock of a node": self.skew,
+            "clock of all": self.step,
+        }
+        redis = {"redis killed": self.crash, "redis frozen": self.freeze_redis, "redis full": self.fill}
+        redis |= {f"network {mode}": self._wire(mode) for mode in Wire.MODES if mode != "open"}
+        outside = {name: self._apple(fault) for name, fault in APPLE.items()}
+        outside |= {name: self._receiver(fault) for name, fault in RECEIVER.items()}
+        self.lanes: dict[str, dict[str, Callable]] = {"node": nodes, "redis": redis, "apple": outside}
+        self.plan = [entry for lane in self.lanes for entry in self._draw(lane, seed, seconds)]
+        self.done: list[Entry] = []
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def _draw(self, lane: str, seed: int, seconds: float) -> list[Entry]:
+        """Each fault of a lane once, in an order of chance, before any comes again."""
+        chance, entries, at, left = random.Random(f"{seed} {lane}"), [], 0.0, []
+        while True:
+            at += chance.uniform(2, 8)
+            lasting = chance.uniform(1, 10)
+            if at + lasting > seconds:
+                return entries
+            left = left or chance.sample(sorted(self.lanes[lane]), len(self.lanes[lane]))
+            entries.append(Entry(lane, round(at, 1), round(lasting, 1), left.pop(), chance.getrandbits(16)))
+            at += lasting
+
+    def start(self) -> None:
+        begin = time.monotonic()
+        for lane in self.lanes:
+            thread = threading.Thread(target=self._run, args=(lane, begin), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _run(self, lane: str, begin: float) -> None:
+        for entry in (entry for entry in self.plan if entry.lane == lane):
+            if self._over.wait(max(0, begin + entry.at - time.monotonic())):
+                return
+            print(f"{time.monotonic() - begin:6.1f} s  {entry.fault}", flush=True)
+            if lane == "redis":
+                self._trouble = time.monotonic() + entry.seconds + RECOVERY
+            try:
+                self.lanes[lane][entry.fault](entry)
+            except Exception:
+                self.ledger.violate(f"a fault did not end well: {entry.fault}", traceback.format_exc())
+            else:
+                self.done.append(entry)
+
+    @property
+    def is_redis_in_trouble(self) -> bool:
+        return time.monotonic() < self._trouble
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+    # Nodes. The last is never ended: its memory is watched.
+
+    def _mortal(self, entry: Entry):
+        return self.fleet.nodes[entry.choice % (len(self.fleet.nodes) - 1)]
+
+    def _any(self, entry: Entry):
+        return self.fleet.nodes[entry.choice % len(self.fleet.nodes)]
+
+    def kill(self, entry: Entry) -> None:
+        node = self._mortal(entry)
+        node.is_down = True
+        node.kill()
+        time.sleep(entry.seconds)
+        node.start()
+
+    def stop(self, entry: Entry) -> None:
+        node = self._mortal(entry)
+        node.is_down = True
+        node.stop()
+        time.sleep(entry.seconds)
+        node.start()
+
+    def freeze(self, entry: Entry) -> None:
+        process, begin = self._any(entry).process.process, time.monotonic()
+        process.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(entry.seconds)
+        finally:
+            process.send_signal(signal.SIGCONT)
+            self.freezes.append((begin, time.monotonic()))
+
+    def skew(self, entry: Entry) -> None:
+        node = self._any(entry)
+        node.set_clock((-20, -5, 5, 20)[entry.choice % 4])
+        time.sleep(entry.seconds)
+        node.set_clock(0)
+
+    def step(self, entry: Entry) -> None:
+        self.fleet.advance(5 + entry.choice % 40)
+
+    # Redis
+
+    def crash(self, entry: Entry) -> None:
+        self.fleet.redis.program.kill()
+        time.sleep(entry.seconds)
+        self.fleet.redis.start()
+
+    def freeze_redis(self, entry: Entry) -> None:
+        process = self.fleet.redis.program.process
+        process.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(entry.seconds)
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+    def fill(self, entry: Entry) -> None:
+        self.fleet.redis.ask("CONFIG", "SET", "maxmemory", MiB)
+        try:
+            time.sleep(entry.seconds)
+        finally:
+            self.fleet.redis.ask("CONFIG", "SET", "maxmemory", 0)
+
+    def _wire(self, mode: str) -> Callable:
+        def fail(entry: Entry) -> None:
+            wire = self._any(entry).wire
+            wire.play(mode)
+            try:
+                time.sleep(entry.seconds)
+            finally:
+                wire.play("open")
+
+        return fail
+
+    # Outside
+
+    def _apple(self, fault: dict) -> Callable:
+        def fail(entry: Entry) -> None:
+            with self.fleet.playing(fault):
+                time.sleep(entry.seconds)
+
+        return fail
+
+    def _receiver(self, fault: object) -> Callable:
+        def fail(entry: Entry) -> None:
+            self.fleet.receive(fault)
+            try:
+                time.sleep(entry.seconds)
+            finally:
+                self.fleet.receive("none")
+
+        return fail

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fleet of a soak: three nodes, each with a clock and a network of its own, a Redis that keeps all, and a receiver."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from drill.processes import Program, fetch
+from stage import APP, CLIENT, SECONDS, WEBHOOK_KEY, Node, Stage, create_key
+from wire import Wire
+
+# The most that the limited client may send: so many at once, and so many in an hour.
+QUOTA = 60
+# Seconds that a client waits for an answer.
+PATIENCE = 20
+
+
+class Fleet(Stage):
+    # With `always`, nothing that Redis acknowledged is lost, also if it is killed.
+    persistence = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
+
+    def __init__(self, gateway: Path, loadtest: Path, clock: Path, folder: Path):
+        super().__init__(loadtest, clock, folder)
+        self.gateway = gateway
+        command = [loadtest, "receiver", "--endpoint", "orders", "--key", WEBHOOK_KEY]
+        self.receiver = Program("receiver", command, folder, {**os.environ, **self.clock})
+
+        def urls() -> dict[str, str]:
+            return dict(re.findall(r"^(orders|control) (\S+)", self.receiver.log.read_text(), re.M))
+
+        self.receiver.expect("prints its addresses", lambda: len(urls()) == 2, SECONDS)
+        self.orders, self.control = urls()["orders"], urls()["control"]
+        self.write_clients(gateway)
+        self.nodes = [SoakNode(self, gateway, f"node-{number}") for number in (1, 2, 3)]
+
+    def advance(self, seconds: int) -> None:
+        super().advance(seconds)
+        for node in self.nodes:
+            node.set_clock()
+
+    def settings(self) -> dict[str, str]:
+        changed = {
+            "GATEWAY_APPLE_SOFT_TIMEOUT": None,
+            "GATEWAY_APPLE_BREAKER": None,
+            "GATEWAY_REDIS_DEADLINE": None,
+            "GATEWAY_REDIS_EXPECTED_NODES": "3",
+            "GATEWAY_SHUTDOWN_GRACE": "5s",
+            "GATEWAY_LOG_REQUESTS": "none",
+        }
+        return {name: value for name, value in {**super().settings(), **changed}.items() if value is not None}
+
+    def write_clients(self, gateway: Path) -> None:
+        webhooks = [
+            {"name": "crm", "url": self.web.url + "/crm", "secrets": [WEBHOOK_KEY]},
+            {"name": "orders", "url": self.orders, "secrets": [WEBHOOK_KEY]},
+            {"name": "warehouse", "url": self.web.url + "/warehouse", "stream": "relay"},
+        ]
+        few = {"name": "hour", "quota": QUOTA, "window": "1h", "lease": "never", "when_store_fails": "closed"}
+        self.key, shop = create_key(gateway)
+        self.anyone, every = create_key(gateway)
+        self.limited, limited = create_key(gateway)
+        rights = {"may": ["purge", "ownership", "erase"], "apple": ["read"]}
+        self.write_file(
+            [
+                {"name": CLIENT, "apps": [APP], "keys": [shop], "webhooks": webhooks, **rights},
+                {"name": "anyone", "apps": "*", "keys": [every]},
+                {"name": "limited", "apps": "*", "keys": [limited], "limits": [few]},
+            ]
+        )
+
+    def receive(self, fault: object) -> None:
+        """Sets how the receiver answers."""
+        fetch(self.control + "/control", json.dumps({"endpoint": "orders", "fault": fault}).encode(), "PUT")
+
+    def received(self) -> dict:
+        return json.loads(fetch(self.control + "/stats")[1])["orders"]
+
+
+class SoakNode(Node):
+    def __init__(self, fleet: Fleet, gateway: Path, name: str):
+        super().__init__(fleet, gateway, name)
+        self.wire, self.skew = Wire(fleet.redis.port), 0
+        self.step = fleet.folder / f"{name}.step"
+        # True while a fault may have ended the process.
+        self.is_down = True
+
+    def set_clock(self, skew: int | None = None) -> None:
+        self.skew = self.skew if skew is None else skew
+        self.step.with_suffix(".next").write_text(str(int(self.stage.step.read_text()) + self.skew))
+        self.step.with_suffix(".next").replace(self.step)
+
+    def start(self, **settings: str) -> None:
+        self.set_clock()
+        super().start(GATEWAY_REDIS_URL=self.wire.url, WALL_CLOCK_STEP=str(self.step), **settings)
+        self.is_down = False
+
+    def ask(
+        self, method: str, path: str, body: object = None, key: str | None = None, **headers: str
+    ) -> tuple[int, dict, dict[str, str]]:
+        """Returns status, JSON and header fields; status 0 without an answer."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {"Authorization": f"Bearer {key or self.stage.key}", "Content-Type": "application/json"}
+        fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=fields)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status, json.loads(answer.read() or b"{}"), dict(answer.headers)
+        except urllib.error.HTTPError as error:
+            text = error.read()
+            return error.code, json.loads(text or b"{}"), dict(error.headers)
+        # ValueError: half an answer of a node that was killed.
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            return 0, {"error": repr(error)}, {}

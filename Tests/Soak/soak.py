@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fleet under mixed traffic and faults of chance: `soak.py GATEWAY LOADTEST MINUTES SEED REPORT`, called by `.ci/soak`.
+
+Three nodes, a Redis that keeps everything, a simulated Apple and receivers of webhooks run on this machine. Each answer
+is compared with what it should have been. After the last fault the fleet must recover by itself, and everything that it
+acknowledged must be there.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+from drill.processes import Program, fetch
+from faults import Faults
+from fleet import QUOTA, Fleet
+from mixed import clock_library
+from stage import APP, eventually
+from traffic import Traffic
+from truth import Ledger, State
+
+# The seconds between two samples of memory and descriptors.
+INTERVAL = 2
+# What a node may grow by in the second half of the run.
+MEMORY_GROWTH, DESCRIPTOR_GROWTH = 1.2, 32
+
+
+class Watch:
+    """Samples memory and descriptors of the node that is never ended, and sees processes that ended by themselves."""
+
+    def __init__(self, fleet: Fleet, ledger: Ledger):
+        self.fleet, self.ledger, self.samples, self._over = fleet, ledger, [], threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        dead: set[int] = set()
+        while not self._over.wait(INTERVAL):
+            for node in self.fleet.nodes:
+                process = node.process.process
+                if process.poll() is not None and not node.is_down and process.pid not in dead:
+                    dead.add(process.pid)
+                    self.ledger.violate(f"{node.name} ended with {process.returncode}", node.process.last_words())
+            self.samples.append(self.sample())
+
+    def sample(self) -> tuple[int, int]:
+        """Returns KiB of memory, and descriptors."""
+        folder = Path(f"/proc/{self.fleet.nodes[-1].process.process.pid}")
+        memory = re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())
+        return int(memory[1]), len(list((folder / "fd").iterdir()))
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+class Soak:
+    def __init__(self, gateway: Path, loadtest: Path, folder: Path, minutes: float, seed: int):
+        self.fleet = Fleet(gateway, loadtest, clock_library(folder), folder)
+        for node in self.fleet.nodes:
+            node.start()
+        self.ledger = Ledger()
+        self.faults = Faults(self.fleet, self.ledger, seed, minutes * 60)
+        self.traffic = Traffic(self.fleet, self.ledger, self.faults, seed)
+        self.ledger.begin = time.monotonic()
+        self.seconds = minutes * 60
+
+    def run(self) -> None:
+        print("the plan:", *self.faults.plan, sep="\n", flush=True)
+        self.watch = Watch(self.fleet, self.ledger)
+        self.traffic.start()
+        self.faults.start()
+        time.sleep(self.seconds)
+        self.faults.join()
+        print(f"{self.seconds:6.1f} s  no more faults", flush=True)
+        self.traffic.stop()
+        # Before the checks: they step the clock.
+        self.elapsed = time.monotonic() - self.ledger.begin + int(self.fleet.step.read_text())
+        for check in (
+            self.events, self.jobs, self.webhooks, self.answers, self.erasures, self.limits, self.resources, self.logs
+        ):
+            print(f"checks: {check.__doc__}", flush=True)
+            try:
+                check()
+            except (AssertionError, TimeoutError) as failure:
+                self.ledger.violate(check.__doc__, failure)
+        self.traffic.close()
+        self.watch.close()
+
+    # After the last fault
+
+    def events(self) -> None:
+        """each change made its event, once and in order"""
+        customers = list(self.traffic.customers.values())
+        try:
+            eventually("all events", lambda: (self.fleet.advance(2), all(one.is_settled for one in customers))[1])
+        except TimeoutError:
+            pass
+        wrong = [one for one in customers if list(one.events.values()) != one.expected]
+        for one in wrong:
+            told = [
+                (event["type"], event["timestamp"], event["data"].get("transaction_id"), event["data"]["cause"])
+                for event in self.ledger.log
+                if self._is_of(event, {one.id})
+            ]
+            self.ledger.violate("events and changes differ", f"{one.id}: {one.expected}, and events {told}")
+        eventually("the reader is at the end", self._all_read)
+        read = {event["id"]: event for event in self.traffic.ledger.log}
+        log = {event["id"]: event for event in self.fleet.nodes[0].events()[0]}
+        missing = [event for identifier, event in log.items() if read.get(identifier) != event]
+        assert not missing, f"the reader by a cursor has not, or has otherwise: {missing}"
+        erased = {one.id for one, _, _ in self.ledger.erasures}
+        lost = [event for event in read.values() if event["id"] not in log and not self._is_of(event, erased)]
+        assert not lost, f"events were read, and are gone: {lost}"
+
+    def _all_read(self) -> bool:
+        count = len(self.ledger.log)
+        time.sleep(1)
+        return count == len(self.ledger.log)
+
+    @staticmethod
+    def _is_of(event: dict, customers: set[str]) -> bool:
+        return event["data"].get("original_transaction_id") in customers
+
+    def jobs(self) -> None:
+        """each deferred verification ended with a right verdict"""
+        waiting = dict(self.ledger.jobs)
+
+        def ended() -> bool:
+            self.fleet.advance(2)
+            for identifier, (customer, known) in list(waiting.items()):
+                status, job, _ = self.fleet.nodes[0].ask("GET", f"/v1/verifications/{identifier}")
+                if status == 202:
+                    continue
+                del waiting[identifier]
+                answer = job.get("answer", {})
+                right = status == 200 and job["status"] == "done" and answer["verdict"] == "genuine"
+                if not right or State.of(answer) not in customer.states[known:]:
+                    self.ledger.violate("a deferred verification", f"{identifier}: {status} {job}")
+            return not waiting
+
+        eventually("all deferred verifications end", ended)
+
+    def webhooks(self) -> None:
+        """each event came to both kinds of webhooks, in order, and each notification to the relay"""
+        erased = {one.id for one, _, _ in self.ledger.erasures}
+        log = {event["id"]: event for event in self.fleet.nodes[0].events()[0]}
+        orders = self.fleet.received
+        sent = lambda: set(self.fleet.web.ids("crm"))
+        # An attempt may be five minutes away.
+        eventually("all events at crm", lambda: (self.fleet.advance(20), log.keys() <= sent())[1])
+        eventually("all events at orders", lambda: (self.fleet.advance(20), orders()["counts"]["distinct"] >= len(log))[1])
+        counts = orders()["counts"]
+        wrong = {name: counts[name] for name in ("unsigned", "malformed", "elsewhere", "gaps") if counts[name]}
+        assert not wrong, f"the receiver counts {wrong}"
+        seen = {}
+        for identifier, body in list(self.fleet.web.deliveries["crm"]):
+            assert seen.setdefault(identifier, body) == body, f"two bodies of {identifier}"
+        for customer in self.traffic.customers.values():
+            if not customer.is_erased:
+                order = [identifier for identifier in seen if identifier in customer.events]
+                assert order == list(customer.events), f"{customer.id}: {order}, not {list(customer.events)}"
+        wanted = {body for customer, body in self.ledger.accepted if customer.id not in erased}
+
+        def relayed() -> bool:
+            self.fleet.advance(20)
+            return wanted <= {body for _, body in list(self.fleet.web.deliveries["warehouse"])}
+
+        eventually("all notifications at the relay", relayed)
+
+    def answers(self) -> None:
+        """each node gives the present state of each customer, from Apple and without one"""
+        for node in self.fleet.nodes:
+            for customer in self.traffic.customers.values():
+                if customer.is_erased:
+                    continue
+                evidence = {"signed_transactions": [self.traffic.evidence[customer.number]], "bundle_id": APP}
+                bodies = [{"transaction_id": customer.id, "bundle_id": APP}]
+                # Before its first change a customer has no stored state.
+                bodies += [evidence] if customer.expected else []
+                for body in bodies:
+
+                    def right(body=body, node=node) -> dict | None:
+                        answer = node.ask("POST", "/v1/verify", body)[1]
+                        return answer if answer.get("provenance", {}).get("degraded") is False else None
+
+                    answer = eventually(f"{node.name} recovers", right)
+                    shown = State.of(answer)
+                    assert shown == customer.states[-1], f"{node.name}, {customer.id}: {shown}, not {customer.states[-1]}"
+
+    def erasures(self) -> None:
+        """nothing is left of erased customers"""
+        log = self.fleet.nodes[0].events()[0]
+        for customer, begin, end in self.ledger.erasures:
+            # docs/privacy.md: a node that stood still meanwhile may write afterwards what it held.
+            if any(first < end + 1 and begin - 20 < last for first, last in self.faults.freezes):
+                continue
+            left = [event["id"] for event in log if self._is_of(event, {customer.id})]
+            assert not left, f"{customer.id}: {left}"
+            status, answer, _ = self.fleet.nodes[0].ask("POST", "/v1/erasures", self.traffic.erasure(customer))
+            assert status == 200 and not any(answer["erased"].values()), f"{customer.id}: {status} {answer}"
+
+    def limits(self) -> None:
+        """the limited client had no more than its quota"""
+        most = QUOTA * (1 + self.elapsed / 3600)
+        assert self.ledger.admitted <= most, f"{self.ledger.admitted} in {self.elapsed:.0f} s"
+
+    def resources(self) -> None:
+        """memory and descriptors are flat"""
+        time.sleep(3 * INTERVAL)
+        samples, fifth = self.watch.samples, max(1, len(self.watch.samples) // 5)
+        early, late = (statistics.median(memory for memory, _ in part) for part in (samples[fifth : 2 * fifth], samples[-fifth:]))
+        assert late <= early * MEMORY_GROWTH + 16 * 1024, f"memory grew from {early} to {late} KiB"
+        first = statistics.median(count for _, count in samples[fifth : 2 * fifth])
+        assert samples[-1][1] <= first + DESCRIPTOR_GROWTH, f"{samples[-1][1]} descriptors, {first} at first"
+
+    def logs(self) -> None:
+        """no crash, and no error in the logs that is a defect"""
+        for path in self.fleet.folder.glob("node-*.log"):
+            text = path.read_text(errors="replace")
+            for line in text.splitlines():
+                if re.search(r"Fatal error|Precondition failed|Assertion failed|Crash|\"level\":\"critical\"", line):
+                    self.ledger.violate(f"{path.name} has", line)
+        for node in self.fleet.nodes:
+            node.is_down = True
+            node.stop()
+
+    # The report
+
+    def report(self, seed: int) -> str:
+        ledger, log = self.ledger, Counter()
+        for path in self.fleet.folder.glob("node-*.log"):
+            for level, message in re.findall(r'"level":"(warning|error)".*?"message":"([^"]{0,90})', path.read_text(errors="replace")):
+                log[level, re.sub(r"\d+", "n", message)] += 1
+        kinds = sorted({kind for kind, _ in ledger.answers})
+        lines = [
+            f"# Soak of {self.seconds / 60:g} minutes, seed {seed}",
+            "",
+            f"{len(ledger.violations)} violations, {len(self.faults.done)} of {len(self.faults.plan)} faults,",
+            f"{sum(ledger.answers.values())} answers, {len(ledger.log)} events, {len(ledger.accepted)} notifications,",
+            f"{len(ledger.jobs)} deferred verifications, {ledger.purges} purges, {len(ledger.erasures)} erasures,",
+            f"{ledger.admitted} requests of the limited client admitted.",
+            f"{ledger.late} answers showed a state before an event that was read, the latest {ledger.latest:.1f} s after it.",
+            "",
+            *[f"- {line}" for line in ledger.violations],
+            "",
+            "| traffic | status: answers |",
+            "|---|---|",
+        ]
+        for kind in kinds:
+            counts = {status: count for (one, status), count in sorted(ledger.answers.items()) if one == kind}
+            lines.append(f"| {kind} | " + ", ".join(f"{status or 'none'}: {count}" for status, count in counts.items()) + " |")
+        lines += ["", "Degraded: " + ", ".join(f"{reason} {count}" for reason, count in ledger.degraded.most_common()), ""]
+        memory = [sample[0] // 1024 for sample in self.watch.samples]
+        descriptors = [sample[1] for sample in self.watch.samples]
+        step = max(1, len(memory) // 10)
+        lines += [f"Memory of {self.fleet.nodes[-1].name}, MiB: {memory[::step]}", f"Descriptors: {descriptors[::step]}", ""]
+        lines += ["| faults | times |", "|---|---|"]
+        lines += [f"| {fault} | {count} |" for fault, count in sorted(Counter(one.fault for one in self.faults.done).items())]
+        lines += ["", "| in the logs | lines |", "|---|---|"]
+        lines += [f"| {level}: {message} | {count} |" for (level, message), count in log.most_common(30)]
+        return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    gateway, loadtest = (Path(path).resolve() for path in sys.argv[1:3])
+    minutes, seed = float(sys.argv[3]), int(sys.argv[4]) if sys.argv[4] else random.SystemRandom().randrange(1 << 32)
+    page = Path(sys.argv[5]).resolve()
+    print(f"soak: {minutes:g} minutes, seed {seed} (again: make soak MINUTES={minutes:g} SEED={seed})", flush=True)
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        try:
+            soak = Soak(gateway, loadtest, Path(folder), minutes, seed)
+            soak.run()
+            page.write_text(soak.report(seed))
+        finally:
+            Program.stop_all()
+    print(page.read_text().split("\n| faults")[0])
+    print(f"soak: the report is {page}")
+    print(f"soak: {len(soak.ledger.violations)} violations, seed {seed}")
+    return 1 if soak.ledger.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The traffic of a soak. Each function is one request with the check of its answer, and is repeated by a thread."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+import traceback
+import urllib.parse
+from collections.abc import Callable
+
+from faults import Faults
+from fleet import Fleet, SoakNode
+from stage import APP, purchase
+from truth import Customer, Ledger, State
+
+CHANGING, UNANNOUNCED, ERASED = range(40), range(40, 50), range(50, 100)
+# Beside 200 and 202. Anything else is an error of the gateway, or of this program.
+EXPECTED = {0, 429, 503}
+# Seconds within which another node applies what a node has stored and left (docs/notifications.md), and some to spare.
+TAKEOVER = 20
+
+
+class Traffic:
+    def __init__(self, fleet: Fleet, ledger: Ledger, faults: Faults, seed: int):
+        self.fleet, self.ledger, self.faults, self.seed = fleet, ledger, faults, seed
+        self.evidence: dict[int, str] = {}
+        self.customers: dict[int, Customer] = {}
+        node = fleet.nodes[0]
+        for number in (*CHANGING, *UNANNOUNCED, *ERASED):
+            self.evidence[number] = node.evidence(number)
+            state = State.of(node.verify({"transaction_id": purchase(number), "bundle_id": APP}))
+            self.customers[number] = Customer(number, state)
+        self.by_id = {customer.id: customer for customer in self.customers.values()}
+        self.unerased = [self.customers[number] for number in ERASED]
+        self.receipts = self._corpus()
+        self.cursor: str | None = None
+        # The simulator's sink hands out notifications by their number.
+        self._notifying = threading.Lock()
+        # The customers that a thread changes now.
+        self._reserved: set[int] = set()
+        self._over, self._quiet = threading.Event(), threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def _corpus(self) -> dict[str, list[tuple[str, dict]]]:
+        """Returns requests by the verdict that each must have."""
+        index = json.loads((self.fleet.receipts / "index.json").read_text())
+        found: dict[str, list[tuple[str, dict]]] = {"genuine": [], "rejected": []}
+        for item in index:
+            text = (self.fleet.receipts / item["file"]).read_text(errors="replace")
+            # White space is a fault of some signed transactions, and the form of receipts.
+            text = "".join(text.split()) if item["evidence"] == "receipt" else text.removesuffix("\n")
+            is_usual = item["evidence"] == "receipt" and (
+                item["file"].startswith("genuine-") or item["reason"] in ("signature_invalid", "anchor_untrusted")
+            )
+            is_signature = item["file"].startswith("jws-signature-") and item["expected"] == "rejected"
+            if (is_usual or is_signature) and len(text) < 100_000:
+                member = {"receipt": text} if item["evidence"] == "receipt" else {"signed_transactions": [text]}
+                found[item["expected"]].append((item["file"], member))
+        assert found["genuine"] and len(found["rejected"]) > 10, "the corpus has too few"
+        return found
+
+    # Threads
+
+    def start(self) -> None:
+        verifications = [self.identifier, self.signed, self.receipt, self.forged, self.limited, self.deferred]
+        works = [[self.renew]] * 3 + [[self.purge], [self.erase]] + [verifications] * 6
+        for number, calls in enumerate(works):
+            self._begin(self._work, calls, random.Random(f"{self.seed} {number}"))
+        self._begin(self._read)
+
+    def _begin(self, work: Callable, *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def stop(self) -> None:
+        """Ends all traffic but the reader of events."""
+        self._over.set()
+        for thread in self._threads[:-1]:
+            thread.join()
+
+    def close(self) -> None:
+        self._quiet.set()
+        self._threads[-1].join()
+
+    def _work(self, calls: list[Callable], chance: random.Random) -> None:
+        while not self._over.wait(chance.uniform(0.05, 0.25)):
+            try:
+                chance.choice(calls)(chance)
+            except Exception:
+                self.ledger.violate("the check itself failed", traceback.format_exc())
+
+    def node(self, chance: random.Random) -> SoakNode:
+        up = [node for node in self.fleet.nodes if not node.is_down]
+        return chance.choice(up or self.fleet.nodes)
+
+    def send(self, kind: str, node: SoakNode, method: str, path: str, *arguments: object, **headers: str):
+        status, answer, fields = node.ask(method, path, *arguments, **headers)
+        self.ledger.count(kind, status)
+        if status not in EXPECTED | {200, 202}:
+            self.ledger.violate(f"{kind} got {status}", f"{node.name}: {answer}")
+        return status, answer
+
+    # Verifications
+
+    def _judge(self, kind: str, customer: Customer, known: int, answer: dict) -> None:
+        """Compares an answer with the states that it may show."""
+        reasons = answer["provenance"]["degraded_reasons"]
+        if answer["verdict"] == "undecided" and reasons:
+            self.ledger.degraded.update(reasons)
+            return
+        if answer["verdict"] != "genuine":
+            self.ledger.violate(f"{kind}: wrong verdict", answer)
+            return
+        self.ledger.degraded.update(reasons)
+        with customer.lock:
+            states = list(customer.states)
+        shown = State.of(answer)
+        # The evidence alone has no plan. That is no answer once a node knows of a notification; a node without Redis
+        # does not know.
+        if shown is None and (reasons or self.faults.is_redis_in_trouble):
+            return
+        first = 0 if reasons else known
+        if shown and shown.is_of(states[first:]):
+            return
+        if shown and shown.is_of(states):
+            # The node that applied it may have ended before the purge.
+            late = time.monotonic() - customer.known_since
+            if late < TAKEOVER:
+                self.ledger.latest = max(self.ledger.latest, late)
+                self.ledger.late += 1
+                return
+        rule = "an earlier state" if shown and shown.is_of(states) else "a state that never was"
+        self.ledger.violate(f"{kind}: {rule}", f"{customer.id}: {shown}, not {states[first:]}; {answer['provenance']}")
+
+    def identifier(self, chance: random.Random) -> None:
+        customer = self.customers[chance.choice((*CHANGING, *UNANNOUNCED))]
+        known = customer.known
+        body = {"transaction_id": customer.id, "bundle_id": APP}
+        node = self.node(chance)
+        status, answer = self.send("ID", node, "POST", "/v1/verify", body)
+        if status == 200:
+            self._judge(f"ID at {node.name}", customer, known, answer)
+
+    def signed(self, chance: random.Random) -> None:
+        customer = self.customers[chance.choice(CHANGING)]
+        known = customer.known
+        mode = chance.choice(("auto", "auto", "apple"))
+        body = {"signed_transactions": [self.evidence[customer.number]], "bundle_id": APP, "mode": mode}
+        node = self.node(chance)
+        status, answer = self.send("signed transaction", node, "POST", "/v1/verify", body)
+        # Before the first change the evidence may be the answer.
+        if status == 200 and (known or answer["verdict"] != "genuine"):
+            self._judge(f"signed transaction, {mode}, at {node.name}", customer, known, answer)
+
+    def receipt(self, chance: random.Random) -> None:
+        self._corpus_request("genuine receipt", "genuine", chance, chance.choice(("local", "auto", "apple")))
+
+    def forged(self, chance: random.Random) -> None:
+        self._corpus_request("forged evidence", "rejected", chance, chance.choice(("local", "auto", "apple")))
+
+    def _corpus_request(self, kind: str, verdict: str, chance: random.Random, mode: str) -> None:
+        file, member = chance.choice(self.receipts[verdict])
+        body = {**member, "mode": mode}
+        status, answer = self.send(kind, self.node(chance), "POST", "/v1/verify", body, self.fleet.anyone)
+        if status != 200 or answer["verdict"] == verdict:
+            return
+        # Only Apple's answer counts in mode `apple`.
+        if verdict == "genuine" and mode == "apple" and answer["verdict"] == "undecided":
+            return
+        self.ledger.violate(f"{kind}: wrong verdict", f"{file}, {mode}: {answer}")
+
+    def limited(self, chance: random.Random) -> None:
+        _, member = self.receipts["genuine"][0]
+        body = {**member, "mode": "local"}
+        status, _ = self.send("limited client", self.node(chance), "POST", "/v1/verify", body, self.fleet.limited)
+        if status == 200:
+            with self.ledger.lock:
+                self.ledger.admitted += 1
+
+    def deferred(self, chance: random.Random) -> None:
+        customer = self.customers[chance.choice(CHANGING)]
+        known = customer.known
+        body = {"signed_transactions": [self.evidence[customer.number]], "mode": "apple", "max_age": 0}
+        order = str(chance.getrandbits(64))
+        headers = {"Prefer": "respond-async, wait=0", "Idempotency_Key": order}
+        status, answer = self.send("deferred", self.node(chance), "POST", "/v1/verify", body, **headers)
+        if status == 0:
+            # The backend knows not whether it was stored. The key finds it.
+            status, answer = self.send("deferred", self.node(chance), "POST", "/v1/verify", body, **headers)
+        if status == 202:
+            with self.ledger.lock:
+                self.ledger.jobs.setdefault(answer["id"], (customer, known))
+        elif status == 200:
+            self._judge("deferred", customer, known, answer)
+
+    # Changes
+
+    def renew(self, chance: random.Random) -> None:
+        customer = self.customers[chance.choice(CHANGING)]
+        if not customer.is_settled or not self._reserve(customer):
+            return
+        try:
+            self._announce(customer, customer.next_change(chance), chance)
+        finally:
+            self._reserved.discard(customer.number)
+
+    def _reserve(self, customer: Customer) -> bool:
+        with self.ledger.lock:
+            if customer.number in self._reserved:
+                return False
+            self._reserved.add(customer.number)
+            return True
+
+    def _change(self, customer: Customer, kind: tuple[str, str | None]) -> bytes:
+        with customer.lock, self._notifying:
+            notification = self.fleet.notify(kind[0], customer.number, kind[1])
+            customer.change(kind, notification)
+        return notification
+
+    def _announce(self, customer: Customer, kind: tuple[str, str | None], chance: random.Random) -> None:
+        """Changes a customer, and posts Apple's notification until a node accepts it."""
+        notification = self._change(customer, kind)
+        while True:
+            node = self.node(chance)
+            if self.send("notification", node, "POST", "/apple/notifications", notification)[0] == 200:
+                break
+            time.sleep(chance.uniform(0.3, 1))
+        with self.ledger.lock:
+            self.ledger.accepted.append((customer, notification))
+
+    def purge(self, chance: random.Random) -> None:
+        """Changes a customer without a notification, as an app does whose backend receives the notifications itself."""
+        customer = self.customers[chance.choice(UNANNOUNCED)]
+        if not customer.is_settled:
+            return
+        self._change(customer, ("DID_RENEW", None))
+        path = f"/v1/cache/transactions/{customer.id}"
+        while self.send("purge", self.node(chance), "DELETE", path)[0] != 200:
+            time.sleep(0.5)
+        # No node may show the state before it.
+        customer.know(len(customer.states) - 1, since=0)
+        self.ledger.purges += 1
+        for node in self.fleet.nodes:
+            status, answer = self.send("ID", node, "POST", "/v1/verify", {"transaction_id": customer.id, "bundle_id": APP})
+            if status == 200:
+                self._judge(f"after a purge, {node.name}", customer, customer.known, answer)
+
+    def erase(self, chance: random.Random) -> None:
+        if not self.unerased:
+            self._over.wait(1)
+            return
+        customer = self.unerased.pop()
+        self._announce(customer, ("DID_RENEW", None), chance)
+        while not customer.is_settled and not self._over.is_set():
+            time.sleep(0.2)
+        body = {"signed_transactions": [self.evidence[customer.number]], "bundle_id": APP, "account": f"owner {customer.number}"}
+        self.send("signed transaction", self.node(chance), "POST", "/v1/verify", body)
+        begin = time.monotonic()
+        customer.is_erased = True
+        while self.send("erasure", self.node(chance), "POST", "/v1/erasures", self.erasure(customer))[0] != 200:
+            time.sleep(0.5)
+        self.ledger.erasures.append((customer, begin, time.monotonic()))
+        self._over.wait(chance.uniform(1, 4))
+
+    @staticmethod
+    def erasure(customer: Customer) -> dict:
+        return {"bundle_id": APP, "original_transaction_ids": [customer.id], "account": f"owner {customer.number}"}
+
+    # Events
+
+    def _read(self) -> None:
+        """Reads all events by a cursor, from one node after another."""
+        chance = random.Random(f"{self.seed} reader")
+        while not self._quiet.wait(0.1):
+            after = f"&after={urllib.parse.quote(self.cursor)}" if self.cursor else ""
+            try:
+                status, page = self.send("events", self.node(chance), "GET", f"/v1/events?limit=100{after}")
+                if status == 200:
+                    self._take(page)
+            except Exception:
+                self.ledger.violate("the check itself failed", traceback.format_exc())
+
+    def _take(self, page: dict) -> None:
+        if page["missed"]:
+            self.ledger.violate("the reader missed events", page["missed"])
+        for event in page["events"]:
+            self.ledger.log.append(event)
+            customer = self.by_id.get(event["data"].get("original_transaction_id"))
+            if event["type"] == "verification.completed":
+                continue
+            if customer is None:
+                self.ledger.violate("an event about nobody", event)
+                continue
+            customer.read(event)
+        self.cursor = page["next"]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every answer should be: the changes of each customer, what was acknowledged, and what was found wrong."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from stage import purchase
+
+# Apple's notifications, and the event that each must make.
+EVENTS = {
+    ("DID_RENEW", None): "subscription.renewed",
+    ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED"): "subscription.renewal_disabled",
+    ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED"): "subscription.renewal_enabled",
+    ("REFUND", None): "subscription.refunded",
+    ("REFUND_REVERSED", None): "subscription.refund_reversed",
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """A state of a customer, as Apple signs it."""
+
+    renewal_date_ms: int
+    will_renew: bool
+    is_refunded: bool
+
+    @staticmethod
+    def of(answer: dict) -> State | None:
+        """Returns what an answer shows; None if it shows no plan."""
+        (shown,) = answer["subscriptions"] or [{}]
+        plan = shown.get("renewal")
+        return plan and State(plan["renewal_date_ms"], plan["will_renew"], shown["state"] == "revoked")
+
+    def is_of(self, states: list[State]) -> bool:
+        """Returns true if each part is of one of these states: Apple may change a customer between the gateway's calls."""
+        return (
+            any(self.renewal_date_ms == one.renewal_date_ms for one in states)
+            and any(self.will_renew == one.will_renew for one in states)
+            and any(self.is_refunded == one.is_refunded for one in states)
+        )
+
+
+class Customer:
+    """A customer, whose states are in the order of Apple's changes. Only one thread changes a customer."""
+
+    def __init__(self, number: int, state: State):
+        self.number, self.id = number, purchase(number)
+        self.states = [state]
+        # The types of the events that the changes must make.
+        self.expected: list[str] = []
+        # The IDs and types of the events that the reader has read, in order.
+        self.events: dict[str, str] = {}
+        # The number of the oldest state that an answer may show: its event was read, or it was purged for.
+        self.known, self.known_since = 0, 0.0
+        self.is_erased = False
+        # Held during a change.
+        self.lock = threading.Lock()
+
+    @property
+    def is_settled(self) -> bool:
+        return len(self.events) >= len(self.expected)
+
+    def next_change(self, chance) -> tuple[str, str | None]:
+        state = self.states[-1]
+        if state.is_refunded:
+            return "REFUND_REVERSED", None
+        if not state.will_renew:
+            return "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED"
+        return chance.choices([kind for kind in EVENTS if kind[0] != "REFUND_REVERSED"], [6, 2, 0, 1])[0]
+
+    def change(self, kind: tuple[str, str | None], notification: bytes) -> None:
+        """Remembers a change, as Apple's notification has it."""
+        plan = payload(payload(json.loads(notification)["signedPayload"])["data"]["signedRenewalInfo"])
+        self.states.append(State(plan["renewalDate"], plan["autoRenewStatus"] == 1, kind[0] == "REFUND"))
+        self.expected.append(EVENTS[kind])
+
+    def read(self, event: dict) -> None:
+        """Remembers an event that the reader has read."""
+        if event["id"] not in self.events:
+            self.events[event["id"]] = event["type"]
+            self.know(min(len(self.events), len(self.expected)), since=time.monotonic())
+
+    def know(self, number: int, since: float) -> None:
+        if number > self.known:
+            self.known, self.known_since = number, since
+
+
+def payload(jws: str) -> dict:
+    text = jws.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+
+@dataclass
+class Ledger:
+    """What was acknowledged and counted, and all violations."""
+
+    answers: Counter = field(default_factory=Counter)
+    degraded: Counter = field(default_factory=Counter)
+    # IDs of deferred verifications, with the customer, and the customer's known changes at the request.
+    jobs: dict[str, tuple[Customer, int]] = field(default_factory=dict)
+    # Notifications that a node accepted, as relayed.
+    accepted: list[tuple[Customer, bytes]] = field(default_factory=list)
+    log: list[dict] = field(default_factory=list)
+    purges: int = 0
+    erasures: list[tuple[Customer, float, float]] = field(default_factory=list)
+    admitted: int = 0
+    # Answers that showed an earlier state, and the most seconds after its event.
+    late: int = 0
+    latest: float = 0
+    violations: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    begin: float = field(default_factory=time.monotonic)
+
+    def violate(self, rule: str, what: object) -> None:
+        line = f"{time.monotonic() - self.begin:.1f} s: {rule}: {str(what)[:2500]}"
+        with self.lock:
+            self.violations.append(line)
+        print(f"VIOLATION {line}", flush=True)
+
+    def count(self, kind: str, status: int) -> None:
+        with self.lock:
+            self.answers[kind, status] += 1
