@@ -39,6 +39,8 @@ class Stage:
 
     # How Redis keeps its data.
     persistence = ("--save", "", "--appendonly", "no")
+    # Customers that Apple knows.
+    customers = 100
 
     def __init__(self, loadtest: Path, clock: Path, folder: Path):
         self.loadtest, self.folder = loadtest, folder
@@ -107,7 +109,7 @@ class Stage:
         os.environ.update(self.clock)
         try:
             self.simulator, urls = start_apple(
-                self.loadtest, self.receipts, self.folder, "--customers", 100, "--customers-app", APP, seconds=SECONDS
+                self.loadtest, self.receipts, self.folder, "--customers", self.customers, "--customers-app", APP, seconds=SECONDS
             )
         finally:
             os.environ.clear()

@@ -25,6 +25,8 @@ PATIENCE = 20
 class Fleet(Stage):
     # With `always`, nothing that Redis acknowledged is lost, also if it is killed.
     persistence = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
+    # A third of them are what a soak needs.
+    customers = 600
 
     def __init__(self, gateway: Path, loadtest: Path, clock: Path, folder: Path):
         super().__init__(loadtest, clock, folder)

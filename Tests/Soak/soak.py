@@ -16,20 +16,28 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from drill.processes import Program, fetch
+from drill.processes import Program, wait_until
 from faults import Faults
 from fleet import QUOTA, Fleet
 from mixed import clock_library
-from stage import APP, eventually
+from stage import APP
 from traffic import Traffic
 from truth import Ledger, State
 
 # The seconds between two samples of memory and descriptors.
 INTERVAL = 2
+# Seconds in which everything must be there after the last fault: what Apple did not announce comes with the next recovery,
+# a minute after one that failed.
+SETTLING = 180
 # What a node may grow by in the second half of the run.
 MEMORY_GROWTH, DESCRIPTOR_GROWTH = 1.2, 32
+
+
+def settle(what: str, condition: Callable[[], object]):
+    return wait_until(what, condition, SETTLING)
 
 
 class Watch:
@@ -98,9 +106,9 @@ class Soak:
 
     def events(self) -> None:
         """each change made its event, once and in order"""
-        customers = list(self.traffic.customers.values())
+        customers = self.traffic.customers
         try:
-            eventually("all events", lambda: (self.fleet.advance(2), all(one.is_settled for one in customers))[1])
+            settle("all events", lambda: (self.fleet.advance(2), all(one.is_settled for one in customers))[1])
         except TimeoutError:
             pass
         wrong = [one for one in customers if list(one.events.values()) != one.expected]
@@ -111,7 +119,7 @@ class Soak:
                 if self._is_of(event, {one.id})
             ]
             self.ledger.violate("events and changes differ", f"{one.id}: {one.expected}, and events {told}")
-        eventually("the reader is at the end", self._all_read)
+        settle("the reader is at the end", self._all_read)
         read = {event["id"]: event for event in self.traffic.ledger.log}
         log = {event["id"]: event for event in self.fleet.nodes[0].events()[0]}
         missing = [event for identifier, event in log.items() if read.get(identifier) != event]
@@ -146,7 +154,7 @@ class Soak:
                     self.ledger.violate("a deferred verification", f"{identifier}: {status} {job}")
             return not waiting
 
-        eventually("all deferred verifications end", ended)
+        settle("all deferred verifications end", ended)
 
     def webhooks(self) -> None:
         """each event came to both kinds of webhooks, in order, and each notification to the relay"""
@@ -155,15 +163,15 @@ class Soak:
         orders = self.fleet.received
         sent = lambda: set(self.fleet.web.ids("crm"))
         # An attempt may be five minutes away.
-        eventually("all events at crm", lambda: (self.fleet.advance(20), log.keys() <= sent())[1])
-        eventually("all events at orders", lambda: (self.fleet.advance(20), orders()["counts"]["distinct"] >= len(log))[1])
+        settle("all events at crm", lambda: (self.fleet.advance(20), log.keys() <= sent())[1])
+        settle("all events at orders", lambda: (self.fleet.advance(20), orders()["counts"]["distinct"] >= len(log))[1])
         counts = orders()["counts"]
         wrong = {name: counts[name] for name in ("unsigned", "malformed", "elsewhere", "gaps") if counts[name]}
         assert not wrong, f"the receiver counts {wrong}"
         seen = {}
         for identifier, body in list(self.fleet.web.deliveries["crm"]):
             assert seen.setdefault(identifier, body) == body, f"two bodies of {identifier}"
-        for customer in self.traffic.customers.values():
+        for customer in self.traffic.customers:
             if not customer.is_erased:
                 order = [identifier for identifier in seen if identifier in customer.events]
                 assert order == list(customer.events), f"{customer.id}: {order}, not {list(customer.events)}"
@@ -173,15 +181,15 @@ class Soak:
             self.fleet.advance(20)
             return wanted <= {body for _, body in list(self.fleet.web.deliveries["warehouse"])}
 
-        eventually("all notifications at the relay", relayed)
+        settle("all notifications at the relay", relayed)
 
     def answers(self) -> None:
         """each node gives the present state of each customer, from Apple and without one"""
         for node in self.fleet.nodes:
-            for customer in self.traffic.customers.values():
+            for customer in self.traffic.customers:
                 if customer.is_erased:
                     continue
-                evidence = {"signed_transactions": [self.traffic.evidence[customer.number]], "bundle_id": APP}
+                evidence = {"signed_transactions": [customer.evidence], "bundle_id": APP}
                 bodies = [{"transaction_id": customer.id, "bundle_id": APP}]
                 # Before its first change a customer has no stored state.
                 bodies += [evidence] if customer.expected else []
@@ -191,7 +199,7 @@ class Soak:
                         answer = node.ask("POST", "/v1/verify", body)[1]
                         return answer if answer.get("provenance", {}).get("degraded") is False else None
 
-                    answer = eventually(f"{node.name} recovers", right)
+                    answer = settle(f"{node.name} recovers", right)
                     shown = State.of(answer)
                     assert shown == customer.states[-1], f"{node.name}, {customer.id}: {shown}, not {customer.states[-1]}"
 
@@ -256,7 +264,7 @@ class Soak:
         ]
         for kind in kinds:
             counts = {status: count for (one, status), count in sorted(ledger.answers.items()) if one == kind}
-            lines.append(f"| {kind} | " + ", ".join(f"{status or 'none'}: {count}" for status, count in counts.items()) + " |")
+            lines.append(f"| {kind} | " + ", ".join(f"{status}: {count}" for status, count in counts.items()) + " |")
         lines += ["", "Degraded: " + ", ".join(f"{reason} {count}" for reason, count in ledger.degraded.most_common()), ""]
         memory = [sample[0] // 1024 for sample in self.watch.samples]
         descriptors = [sample[1] for sample in self.watch.samples]

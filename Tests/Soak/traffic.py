@@ -9,14 +9,16 @@ import threading
 import time
 import traceback
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from faults import Faults
 from fleet import Fleet, SoakNode
 from stage import APP, purchase
 from truth import Customer, Ledger, State
 
-CHANGING, UNANNOUNCED, ERASED = range(40), range(40, 50), range(50, 100)
+# Customers whose changes Apple announces, whose changes it does not announce, and who are erased.
+CHANGING, UNANNOUNCED, ERASED = 40, 10, 50
+DAY = 86_400_000
 # Beside 200 and 202. Anything else is an error of the gateway, or of this program.
 EXPECTED = {0, 429, 503}
 # Seconds within which another node applies what a node has stored and left (docs/notifications.md), and some to spare.
@@ -26,23 +28,34 @@ TAKEOVER = 20
 class Traffic:
     def __init__(self, fleet: Fleet, ledger: Ledger, faults: Faults, seed: int):
         self.fleet, self.ledger, self.faults, self.seed = fleet, ledger, faults, seed
-        self.evidence: dict[int, str] = {}
-        self.customers: dict[int, Customer] = {}
-        node = fleet.nodes[0]
-        for number in (*CHANGING, *UNANNOUNCED, *ERASED):
-            self.evidence[number] = node.evidence(number)
-            state = State.of(node.verify({"transaction_id": purchase(number), "bundle_id": APP}))
-            self.customers[number] = Customer(number, state)
-        self.by_id = {customer.id: customer for customer in self.customers.values()}
-        self.unerased = [self.customers[number] for number in ERASED]
+        self.customers = list(self._customers(CHANGING + UNANNOUNCED + ERASED))
+        self.by_id = {customer.id: customer for customer in self.customers}
+        self.changing = self.customers[:CHANGING]
+        self.unannounced = self.customers[CHANGING:][:UNANNOUNCED]
+        self.unerased = self.customers[CHANGING + UNANNOUNCED :]
         self.receipts = self._corpus()
         self.cursor: str | None = None
-        # The simulator's sink hands out notifications by their number.
+        # The stage hands out notifications by their number.
         self._notifying = threading.Lock()
         # The customers that a thread changes now.
         self._reserved: set[int] = set()
         self._over, self._quiet = threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
+
+    def _customers(self, count: int) -> Iterator[Customer]:
+        """Returns customers about whom there is no news before their first change: it would be events of its own."""
+        for number in range(self.fleet.customers):
+            answer = self.fleet.nodes[0].verify({"transaction_id": purchase(number), "bundle_id": APP})
+            now, bought = self.fleet.now * 1000, [one["purchase_date_ms"] for one in answer["transactions"]]
+            plans = answer["subscriptions"]
+            if len(plans) != 1 or plans[0]["state"] != "active" or not plans[0]["renewal"]["will_renew"]:
+                continue
+            if max(bought) < now - 9 * DAY and plans[0]["expires_date_ms"] > now + 2 * DAY:
+                yield Customer(number, State.of(answer), self.fleet.nodes[0].evidence(number))
+                count -= 1
+                if count == 0:
+                    return
+        raise AssertionError(f"{count} customers are missing")
 
     def _corpus(self) -> dict[str, list[tuple[str, dict]]]:
         """Returns requests by the verdict that each must have."""
@@ -99,7 +112,7 @@ class Traffic:
 
     def send(self, kind: str, node: SoakNode, method: str, path: str, *arguments: object, **headers: str):
         status, answer, fields = node.ask(method, path, *arguments, **headers)
-        self.ledger.count(kind, status)
+        self.ledger.count(kind, f"{status} {answer.get('code', '')}".strip() if status >= 400 else status or "none")
         if status not in EXPECTED | {200, 202}:
             self.ledger.violate(f"{kind} got {status}", f"{node.name}: {answer}")
         return status, answer
@@ -137,7 +150,7 @@ class Traffic:
         self.ledger.violate(f"{kind}: {rule}", f"{customer.id}: {shown}, not {states[first:]}; {answer['provenance']}")
 
     def identifier(self, chance: random.Random) -> None:
-        customer = self.customers[chance.choice((*CHANGING, *UNANNOUNCED))]
+        customer = chance.choice(self.changing + self.unannounced)
         known = customer.known
         body = {"transaction_id": customer.id, "bundle_id": APP}
         node = self.node(chance)
@@ -146,10 +159,10 @@ class Traffic:
             self._judge(f"ID at {node.name}", customer, known, answer)
 
     def signed(self, chance: random.Random) -> None:
-        customer = self.customers[chance.choice(CHANGING)]
+        customer = chance.choice(self.changing)
         known = customer.known
         mode = chance.choice(("auto", "auto", "apple"))
-        body = {"signed_transactions": [self.evidence[customer.number]], "bundle_id": APP, "mode": mode}
+        body = {"signed_transactions": [customer.evidence], "bundle_id": APP, "mode": mode}
         node = self.node(chance)
         status, answer = self.send("signed transaction", node, "POST", "/v1/verify", body)
         # Before the first change the evidence may be the answer.
@@ -182,9 +195,9 @@ class Traffic:
                 self.ledger.admitted += 1
 
     def deferred(self, chance: random.Random) -> None:
-        customer = self.customers[chance.choice(CHANGING)]
+        customer = chance.choice(self.changing)
         known = customer.known
-        body = {"signed_transactions": [self.evidence[customer.number]], "mode": "apple", "max_age": 0}
+        body = {"signed_transactions": [customer.evidence], "mode": "apple", "max_age": 0}
         order = str(chance.getrandbits(64))
         headers = {"Prefer": "respond-async, wait=0", "Idempotency_Key": order}
         status, answer = self.send("deferred", self.node(chance), "POST", "/v1/verify", body, **headers)
@@ -200,7 +213,7 @@ class Traffic:
     # Changes
 
     def renew(self, chance: random.Random) -> None:
-        customer = self.customers[chance.choice(CHANGING)]
+        customer = chance.choice(self.changing)
         if not customer.is_settled or not self._reserve(customer):
             return
         try:
@@ -234,7 +247,7 @@ class Traffic:
 
     def purge(self, chance: random.Random) -> None:
         """Changes a customer without a notification, as an app does whose backend receives the notifications itself."""
-        customer = self.customers[chance.choice(UNANNOUNCED)]
+        customer = chance.choice(self.unannounced)
         if not customer.is_settled:
             return
         self._change(customer, ("DID_RENEW", None))
@@ -257,7 +270,7 @@ class Traffic:
         self._announce(customer, ("DID_RENEW", None), chance)
         while not customer.is_settled and not self._over.is_set():
             time.sleep(0.2)
-        body = {"signed_transactions": [self.evidence[customer.number]], "bundle_id": APP, "account": f"owner {customer.number}"}
+        body = {"signed_transactions": [customer.evidence], "bundle_id": APP, "account": f"owner {customer.number}"}
         self.send("signed transaction", self.node(chance), "POST", "/v1/verify", body)
         begin = time.monotonic()
         customer.is_erased = True
