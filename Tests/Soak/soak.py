@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import re
+import signal
 import statistics
 import sys
 import tempfile
@@ -255,9 +256,11 @@ class Soak:
             f"{sum(ledger.answers.values())} answers, {len(ledger.log)} events, {len(ledger.accepted)} notifications,",
             f"{len(ledger.jobs)} deferred verifications, {ledger.purges} purges, {len(ledger.erasures)} erasures,",
             f"{ledger.admitted} requests of the limited client admitted.",
-            f"{ledger.late} answers showed a state before an event that was read, the latest {ledger.latest:.1f} s after it.",
+            f"{len(ledger.late)} answers showed a state before an event that was read.",
+            f"{ledger.alone} answers came from fresh evidence alone, without Redis and without a label.",
             "",
             *[f"- {line}" for line in ledger.violations],
+            *[f"- late: {line}" for _, line in sorted(ledger.late, reverse=True)[:20]],
             "",
             "| traffic | status: answers |",
             "|---|---|",
@@ -281,6 +284,8 @@ def main() -> int:
     gateway, loadtest = (Path(path).resolve() for path in sys.argv[1:3])
     minutes, seed = float(sys.argv[3]), int(sys.argv[4]) if sys.argv[4] else random.SystemRandom().randrange(1 << 32)
     page = Path(sys.argv[5]).resolve()
+    # Also after a SIGTERM all programs are ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(f"soak: {minutes:g} minutes, seed {seed} (again: make soak MINUTES={minutes:g} SEED={seed})", flush=True)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         try:

@@ -117,9 +117,10 @@ class Ledger:
     purges: int = 0
     erasures: list[tuple[Customer, float, float]] = field(default_factory=list)
     admitted: int = 0
-    # Answers that showed an earlier state, and the most seconds after its event.
-    late: int = 0
-    latest: float = 0
+    # Answers that showed an earlier state: the seconds after the event of the later state, and a description.
+    late: list[tuple[float, str]] = field(default_factory=list)
+    # Answers from the evidence alone, at nodes that could not ask Redis for the later state, and were not labelled so.
+    alone: int = 0
     violations: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     begin: float = field(default_factory=time.monotonic)
