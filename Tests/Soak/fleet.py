@@ -18,8 +18,8 @@ from wire import Wire
 
 # The most that the limited client may send: so many at once, and so many in an hour.
 QUOTA = 60
-# Seconds that a client waits for an answer.
-PATIENCE = 20
+# Seconds that a client waits for an answer, and at the end for an erasure, which reads all logs.
+PATIENCE, LAST_PATIENCE = 20, 120
 
 
 class Fleet(Stage):
@@ -92,6 +92,7 @@ class SoakNode(Node):
         self.step = fleet.folder / f"{name}.step"
         # True while a fault may have ended the process.
         self.is_down = True
+        self.patience = PATIENCE
 
     def set_clock(self, skew: int | None = None) -> None:
         self.skew = self.skew if skew is None else skew
@@ -112,7 +113,7 @@ class SoakNode(Node):
         fields |= {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.url + path, data=data, method=method, headers=fields)
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(request, timeout=self.patience) as answer:
                 return answer.status, json.loads(answer.read() or b"{}"), dict(answer.headers)
         except urllib.error.HTTPError as error:
             text = error.read()
