@@ -8,8 +8,8 @@ acknowledged must be there.
 
 from __future__ import annotations
 
-import random
 import json
+import random
 import re
 import signal
 import statistics
@@ -240,7 +240,8 @@ class Soak:
         """memory and descriptors are flat"""
         time.sleep(3 * INTERVAL)
         samples, fifth = self.watch.samples, max(1, len(self.watch.samples) // 5)
-        early, late = (statistics.median(memory for memory, _ in part) for part in (samples[fifth : 2 * fifth], samples[-fifth:]))
+        parts = samples[fifth : 2 * fifth], samples[-fifth:]
+        early, late = (statistics.median(memory for memory, _ in part) for part in parts)
         assert late <= early * MEMORY_GROWTH + 16 * 1024, f"memory grew from {early} to {late} KiB"
         first = statistics.median(count for _, count in samples[fifth : 2 * fifth])
         assert samples[-1][1] <= first + DESCRIPTOR_GROWTH, f"{samples[-1][1]} descriptors, {first} at first"
@@ -261,7 +262,8 @@ class Soak:
     def report(self, seed: int) -> str:
         ledger, log = self.ledger, Counter()
         for path in self.fleet.folder.glob("node-*.log"):
-            for level, message in re.findall(r'"level":"(warning|error)".*?"message":"([^"]{0,90})', path.read_text(errors="replace")):
+            text = path.read_text(errors="replace")
+            for level, message in re.findall(r'"level":"(warning|error)".*?"message":"([^"]{0,90})', text):
                 log[level, re.sub(r"\d+", "n", message)] += 1
         kinds = sorted({kind for kind, _ in ledger.answers})
         lines = [
@@ -289,7 +291,8 @@ class Soak:
         step = max(1, len(memory) // 10)
         lines += [f"Memory of {self.fleet.nodes[-1].name}, MiB: {memory[::step]}", f"Descriptors: {descriptors[::step]}", ""]
         lines += ["| faults | times |", "|---|---|"]
-        lines += [f"| {fault} | {count} |" for fault, count in sorted(Counter(one.fault for one in self.faults.done).items())]
+        faults = Counter(entry.fault for entry in self.faults.done)
+        lines += [f"| {fault} | {count} |" for fault, count in sorted(faults.items())]
         lines += ["", "| in the logs | lines |", "|---|---|"]
         lines += [f"| {level}: {message} | {count} |" for (level, message), count in log.most_common(30)]
         return "\n".join(lines) + "\n"
