@@ -307,7 +307,7 @@ class Traffic:
             if event["type"] == "verification.completed":
                 continue
             if customer is None:
-                self.ledger.violate("an event about nobody", event)
+                self.ledger.violate("an event about an unknown customer", event)
                 continue
             customer.read(event)
         self.cursor = page["next"]
