@@ -129,7 +129,7 @@ import TestSupport
         let store = stage.store()
         for (update, count) in [
             (update("2001", named: "2000", of: "2000", at: 300), 1),
-            // The state is kept under both names, and its event is that of the new one.
+            // The state is kept under both names, and its event names the new one.
             (update("2002", named: "3000", of: "2000", at: 200), 0),
             (update("2002", named: "3000", of: "3000", at: 200), 1),
             (update("2003", named: "2000", of: "2000", at: 100), 1),

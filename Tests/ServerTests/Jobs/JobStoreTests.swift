@@ -192,7 +192,7 @@ import TestSupport
     }
 
     @Test(.redis, arguments: StoreKind.allCases)
-    func `jobs are taken in the order in which they are due, those of each lane apart`(kind: StoreKind) async throws {
+    func `jobs are taken in the order in which they are due, each lane by itself`(kind: StoreKind) async throws {
         let jobs = SharedJobs(kind), store = jobs.store
         for number in [3, 1, 2] {
             _ = try await store.create(Samples.job("ver_\(number)", Samples.request(number)), key: nil)

@@ -65,7 +65,8 @@ struct RedisTokenBucketsTests {
         #expect(milliseconds != -1 && milliseconds <= 101)
     }
 
-    @Test(.rateLimits) func `a lease takes half of the tokens left, after the bucket has lost those of a lease's life`()
+    @Test(.rateLimits)
+    func `a lease takes half of the tokens left, after the bucket has lost the tokens of a lease's life`()
         async throws
     {
         let line = TokenRequest.Line(charge: RateCharge(Self.bucket), inAdvance: 10_000, life: .seconds(10))

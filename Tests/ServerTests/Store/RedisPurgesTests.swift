@@ -93,7 +93,9 @@ import TestSupport
     }
 
     @Test(.cacheInRedis)
-    func `many IDs are purged over other connections, some at a time, while those of requests fail`() async throws {
+    func `many IDs are purged over other connections, some at a time, while the connections of requests fail`()
+        async throws
+    {
         let requests = TestRedis([.failure(.timeout)]), others = TestRedis(redis.node)
         let purges = RedisPurges(
             requests, seal: StoreSeal(keys: StoreSamples.keys()), counters: InvalidationCounters(),

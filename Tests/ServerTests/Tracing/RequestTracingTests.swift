@@ -69,7 +69,7 @@ struct RequestTracingTests {
 
     // MARK: - Spans
 
-    @Test func `a trace tells the story of a request, without receipt data`() async throws {
+    @Test func `a trace has each step of a request, and no receipt data`() async throws {
         let collector = SpanCollector(), receipt = Data(Forged.receipts(1)[0]).base64EncodedString()
         try await collector.run { url in
             try await Self.withFleet(url) { gateway in

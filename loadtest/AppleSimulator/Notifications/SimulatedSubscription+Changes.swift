@@ -4,7 +4,7 @@ internal import ReceiptForge
 
 /// The changes of accounts that notifications announce.
 extension NotificationKind {
-    /// True if the account changes; other notifications tell of the account as it is.
+    /// True if the account changes; other notifications describe the account as it is.
     var changesAccount: Bool { Self.changingTypes.contains(type) || isResubscription }
 
     private static let changingTypes: Set<String> = [
