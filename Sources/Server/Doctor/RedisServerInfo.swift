@@ -22,10 +22,18 @@ struct RedisServerInfo {
     /// - Returns: what the fields say about such data.
     func record(on report: CheckReport, isUsed: Bool) -> StoreFinding {
         checkVersion(on: report)
-        let policy = checkMemory(on: report)
-        let isPersistent = checkPersistence(on: report, isUsed: isUsed)
-        return policy.map { .evicts($0, isUsed: isUsed) } ?? .kept(isPersistent: isPersistent)
+        checkMemory(on: report)
+        checkPersistence(on: report, isUsed: isUsed)
+        return evictingPolicy.map { .evicts($0, isUsed: isUsed) } ?? .kept(isPersistent: isAppending)
     }
+
+    private var policy: String { String(fields["maxmemory_policy"] ?? "unknown").printable() }
+
+    /// The policy, if it lets Redis evict what never expires, or if it is unknown: the gateway then expects that.
+    private var evictingPolicy: String? { policy == "noeviction" || policy.hasPrefix("volatile-") ? nil : policy }
+
+    /// True if a restart of Redis loses nothing that is kept; nil if INFO does not say.
+    private var isAppending: Bool? { fields["aof_enabled"].map { $0 == "1" } }
 
     private func checkVersion(on report: CheckReport) {
         let version = String(fields["valkey_version"] ?? fields["redis_version"] ?? "").printable()
@@ -37,24 +45,19 @@ struct RedisServerInfo {
         report.fail("server", "\(name) \(version) is too old", do: "The gateway needs Redis 6 or later.")
     }
 
-    /// - Returns: the policy, if it lets Redis evict what never expires, or if it is unknown: the gateway then expects that.
-    private func checkMemory(on report: CheckReport) -> String? {
-        let policy = String(fields["maxmemory_policy"] ?? "unknown").printable()
-        let evicts = policy != "noeviction" && !policy.hasPrefix("volatile-")
+    private func checkMemory(on report: CheckReport) {
         guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), fields["maxmemory_policy"] != nil else {
-            report.ok("memory", "INFO does not report it")
-            return evicts ? policy : nil
+            return report.ok("memory", "INFO does not report it")
         }
         let used = StatusValue.bytes(Int(fields["used_memory"] ?? "") ?? 0).text
         guard maximum > 0 else {
-            report.warn(
+            return report.warn(
                 "memory", "\(used) used, no limit: Redis grows until the system kills it",
                 do: "Set maxmemory, and maxmemory-policy volatile-lru.")
-            return evicts ? policy : nil
         }
         let seen = "\(used) used of \(StatusValue.bytes(maximum).text), maxmemory-policy \(policy)"
         switch policy {
-        case _ where evicts:
+        case _ where evictingPolicy != nil:
             report.warn(
                 "memory", "\(seen): notifications may be evicted, so POST /apple/notifications answers 503",
                 do: "Set maxmemory-policy volatile-lru or noeviction.")
@@ -64,26 +67,19 @@ struct RedisServerInfo {
                 do: "Set maxmemory-policy volatile-lru, unless other applications use this Redis.")
         default: report.ok("memory", seen)
         }
-        return evicts ? policy : nil
     }
 
-    /// - Returns: true if a restart of Redis loses nothing that is kept; nil if INFO does not say.
-    private func checkPersistence(on report: CheckReport, isUsed: Bool) -> Bool? {
-        guard let isAppending = fields["aof_enabled"].map({ $0 == "1" }) else {
-            report.ok("persistence", "INFO does not report it")
-            return nil
-        }
+    private func checkPersistence(on report: CheckReport, isUsed: Bool) {
+        guard let isAppending else { return report.ok("persistence", "INFO does not report it") }
         if failed("aof_last_write_status") {
-            report.fail(
+            return report.fail(
                 "persistence", "Redis cannot write its append-only file, and refuses every write (MISCONF)",
                 do: Self.diskAdvice)
-            return isAppending
         }
         if failed("rdb_last_bgsave_status") {
-            report.warn(
+            return report.warn(
                 "persistence", "the last snapshot of Redis failed: with `save` it refuses every write (MISCONF)",
                 do: Self.diskAdvice)
-            return isAppending
         }
         switch (isAppending, isUsed) {
         case (true, _): report.ok("persistence", "appendonly yes: a restart of Redis loses nothing")
@@ -99,7 +95,6 @@ struct RedisServerInfo {
                     + "purchases",
                 do: "Set appendonly yes and appendfsync everysec.")
         }
-        return isAppending
     }
 
     private func failed(_ status: Substring) -> Bool { fields[status].map { $0 != "ok" } ?? false }
