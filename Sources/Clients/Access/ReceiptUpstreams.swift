@@ -27,13 +27,13 @@ extension ReceiptUpstream: ConfigurationValue {}
 extension AccessRules {
     /// The apps that the clients file names: in clients and webhooks, and with settings of their own.
     package var knownApps: Set<String> {
-        let permitted = ((clients ?? []) + formAccounts.map(\.client)).flatMap { client -> [String] in
-            if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
-        }
-        return Set(permitted).union(secrets.ofApps.keys).union(serverAPIKeys.ofApps.keys)
+        Set(allClients.flatMap(\.namedApps)).union(secrets.ofApps.keys).union(serverAPIKeys.ofApps.keys)
             .union(serverAPIKeys.appAppleIDs.keys).union(receiptUpstreams.ofApps.keys)
             .union(webhooks.flatMap(\.apps))
     }
+
+    /// The clients, with the clients of the form API.
+    package var allClients: [Client] { (clients ?? []) + formAccounts.map(\.client) }
 
     /// The known apps whose receipts depend on `verifyReceipt`, in alphabetical order: they have no key for the App Store
     /// Server API.
@@ -55,24 +55,23 @@ extension AccessRules {
         )
     }
 
-    /// The apps whose receipts no interface of Apple's may answer. Apps that no entry names have one name together.
+    /// The apps whose receipts no interface of Apple's may answer.
     private var appsWithoutUpstream: [String] {
         let named = knownAppsWithoutKey.filter { receiptUpstreams.upstream(forApp: $0) == .serverAPI }
         let lackOthers = receiptUpstreams.primary == .serverAPI && serverAPIKeys.account == nil
-        return named + (lackOthers && servesOtherApps ? [clients == nil ? "any app" : "other apps"] : [])
+        return named + (lackOthers ? otherApps : [])
     }
 
-    /// True if some client may use apps that no entry names.
-    package var servesOtherApps: Bool {
-        (clients ?? [.loopback]).contains { if case .only = $0.apps { false } else { true } }
+    /// The apps that no entry names, which have one name together; empty if no client may use such apps.
+    package var otherApps: [String] {
+        let isServed = (clients ?? [.loopback]).contains { if case .only = $0.apps { false } else { true } }
+        return isServed ? [clients == nil ? "any app" : "other apps"] : []
     }
 
     /// The apps that clients with keys or certificates may verify, and for which the gateway has nothing to call Apple
     /// with: neither a shared secret nor a key. In alphabetical order.
     package var appsWithoutCredentials: [String] {
-        let named = (clients ?? []).filter { !$0.isKeyless }.flatMap { client -> [String] in
-            if case .only(let bundleIDs) = client.apps { Array(bundleIDs) } else { [] }
-        }
+        let named = (clients ?? []).filter { !$0.isKeyless }.flatMap(\.namedApps)
         let ofForms = formAccounts.flatMap(\.apps).filter { $0.sharedSecret == nil }.map(\.bundleID)
         return Set(named + ofForms).filter { secrets.secret(forApp: $0) == nil && serverAPIKeys.key(forApp: $0) == nil }
             .sorted()
@@ -89,4 +88,9 @@ extension AccessRules {
                 + "file; or set gateway.apple.enabled to false."
         )
     }
+}
+
+extension Client {
+    /// The apps that it may use by their names; none for a client that may use all.
+    fileprivate var namedApps: Set<String> { if case .only(let bundleIDs) = apps { bundleIDs } else { [] } }
 }

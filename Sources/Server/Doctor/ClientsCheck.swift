@@ -78,8 +78,7 @@ extension AreaCheck {
                 "no shared secret of the account; its key of the App Store Server API serves all apps without a key of "
                     + "their own")
         }
-        let others = rules.servesOtherApps ? [rules.clients == nil ? "any app" : "other apps"] : []
-        let lacking = rules.appsWithoutCredentials + others
+        let lacking = rules.appsWithoutCredentials + rules.otherApps
         if lacking.isEmpty { return report.ok("secrets", "each app has a shared secret or a key") }
         report.warn(
             "secrets",

@@ -30,8 +30,7 @@ enum StoreFinding: Hashable, Sendable {
 extension AccessRules {
     /// True if these settings only make sense with notifications, events, deferred verifications or owners of purchases.
     func useKeptData(_ configuration: GatewayConfiguration) -> Bool {
-        let clients = (clients ?? []) + formAccounts.map(\.client)
-        return configuration.notifications.token != nil || !webhooks.isEmpty
-            || clients.contains { $0.deferral != .onRequest || $0.ownership == .reject }
+        configuration.notifications.token != nil || !webhooks.isEmpty
+            || allClients.contains { $0.deferral != .onRequest || $0.ownership == .reject }
     }
 }
