@@ -37,7 +37,6 @@ package final class Client: Sendable, Hashable {
         self.apps = apps
         self.keys = keys
         self.certificates = certificates
-        isProvenByBrowsers = keyID == nil && (keys.isEmpty || !certificates.isEmpty)
         self.limits = limits
         self.may = may
         self.apple = apple
@@ -76,7 +75,7 @@ package final class Client: Sendable, Hashable {
     package var isKeyless: Bool { keys.isEmpty && certificates.isEmpty }
 
     /// True if a browser proves to be this client for any page: by its address, or with a certificate.
-    package let isProvenByBrowsers: Bool
+    package var isProvenByBrowsers: Bool { keyID == nil && (keys.isEmpty || !certificates.isEmpty) }
 
     /// A right to call the App Store Server API through the gateway. No right includes another right. The raw values
     /// appear in the clients file.
