@@ -12,12 +12,12 @@ extension Comparable {
 
 extension Duration {
     /// Returns a uniformly random duration up to `longest`, which is not negative.
-    static func random(upTo longest: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
+    package static func random(upTo longest: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         Duration(attoseconds: .random(in: 0...longest.attoseconds, using: &generator))
     }
 
     /// Returns this positive duration, doubled `exponent` times, but at most `longest`.
-    func doubled(_ exponent: Int, upTo longest: Duration) -> Duration {
+    package func doubled(_ exponent: Int, upTo longest: Duration) -> Duration {
         var (span, remaining) = (self, exponent)
         while remaining > 0, span < longest { (span, remaining) = (span * 2, remaining - 1) }
         return min(span, longest)

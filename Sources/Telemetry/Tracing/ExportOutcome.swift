@@ -44,9 +44,8 @@ enum ExportOutcome: Hashable, Sendable {
     /// return together; never less than the collector asks for, up to the limit.
     func delay(afterAttempts count: Int, using generator: inout some RandomNumberGenerator) -> Duration? {
         guard case .unavailable(_, let retryAfter) = self, count < Limits.attempts else { return nil }
-        let longest = min(Limits.firstDelay * (1 << (count - 1)), Limits.longestDelay)
-        let random = Duration(attoseconds: .random(in: 0...longest.attoseconds, using: &generator))
-        return min((retryAfter ?? .zero) + random, Limits.longestDelay)
+        let longest = Limits.firstDelay.doubled(count - 1, upTo: Limits.longestDelay)
+        return min((retryAfter ?? .zero) + .random(upTo: longest, using: &generator), Limits.longestDelay)
     }
 }
 
