@@ -20,7 +20,7 @@ package final class SpanExporter: Sendable {
     private let format: OTLPTraces
     private let timeout: Duration
     private let logger: Logger
-    private let isFailing = Mutex(false)
+    private let isFailing = Atomic(false)
 
     /// - Parameters:
     ///   - transport: used for nothing else; the exporter shuts it down.
@@ -106,21 +106,12 @@ package final class SpanExporter: Sendable {
     // One line for each change: a collector may be away for days.
 
     private func announceFailure(_ outcome: ExportOutcome) {
-        guard !isFailing.exchange(true) else { return }
+        guard !isFailing.exchange(true, ordering: .relaxed) else { return }
         logger.warning("The collector does not take the spans", metadata: ["outcome": "\(outcome)"])
     }
 
     private func announceSuccess() {
-        guard isFailing.exchange(false) else { return }
+        guard isFailing.exchange(false, ordering: .relaxed) else { return }
         logger.notice("The collector takes the spans again")
-    }
-}
-
-extension Mutex<Bool> {
-    fileprivate func exchange(_ new: Bool) -> Bool {
-        withLock { value in
-            defer { value = new }
-            return value
-        }
     }
 }
