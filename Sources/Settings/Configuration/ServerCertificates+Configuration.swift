@@ -10,16 +10,11 @@ extension ServerCertificates {
         _ configuration: GatewayConfiguration, readFile: @escaping FileReader = TextFile.read
     ) throws(ConfigurationProblems) {
         self.init()
-        var problems: [ConfigurationProblem] = []
-        do throws(ConfigurationProblems) {
+        var problems = ConfigurationProblems.of { () throws(ConfigurationProblems) in
             data = try ServerCertificate(configuration.http.listener.tls, of: "gateway.http.tls", readFile: readFile)
-        } catch {
-            problems += error.problems
         }
-        do throws(ConfigurationProblems) {
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             admin = try ServerCertificate(configuration.admin.tls, of: "gateway.admin.tls", readFile: readFile)
-        } catch {
-            problems += error.problems
         }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }
