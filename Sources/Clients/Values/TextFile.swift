@@ -57,6 +57,9 @@ package enum TextFile {
         return file[...slash] + path
     }
 
+    /// Returns a path for a message. Several lines are the contents of the file, set in the wrong place.
+    package static func shown(_ path: String) -> String { path.contains(where: \.isNewline) ? "the file" : path }
+
     private static func fault(ofReading path: String) -> String {
         let fault = CLibrary.readingFault(ofFile: path)
         return path.hasPrefix("/") ? fault : "\(fault) (working directory: \(FileManager.default.currentDirectoryPath))"

@@ -130,8 +130,7 @@ package struct ServerCertificate: Sendable {
                 texts += Array(text.utf8) + [0]
                 return text
             } catch {
-                // Several lines are the contents of the file, set in the wrong place.
-                report(setting, "\(path.contains(where: \.isNewline) ? "the file" : path) \(error.description)")
+                report(setting, "\(TextFile.shown(path)) \(error.description)")
                 return nil
             }
         }

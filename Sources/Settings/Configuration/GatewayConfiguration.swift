@@ -143,8 +143,7 @@ extension GatewayConfiguration {
                 guard setting != "gateway.redis.key_file", let fault = PEM.fault(of: text) else { return nil }
                 return ConfigurationProblem(location: setting, fault: "\(path) \(fault)")
             } catch {
-                // Several lines are the contents of the file, set in the wrong place.
-                let shown = path.contains(where: \.isNewline) ? "the file" : path
+                let shown = TextFile.shown(path)
                 return ConfigurationProblem(location: setting, fault: "\(shown) \(error.description)")
             }
         }
