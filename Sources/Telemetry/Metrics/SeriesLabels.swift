@@ -16,17 +16,14 @@ extension SeriesLabels where Self: RawRepresentable<String> {
 }
 
 extension MetricFamily {
-    package init<Labels: SeriesLabels>(_ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type) {
-        self.init(name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
-    }
-
-    /// Declares a family of many series: only those that rules and dashboards use are exported before their first event.
+    /// - Parameter isPreset: for a family of many series: chooses the series that rules and dashboards use. Only these are
+    ///   exported before their first event; nil for all.
     package init<Labels: SeriesLabels>(
-        _ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type, preset isPreset: (Labels) -> Bool
+        _ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type, preset isPreset: ((Labels) -> Bool)? = nil
     ) {
         self.init(
             name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues),
-            presetLabelSets: Labels.allCases.filter(isPreset).map(\.labelValues))
+            presetLabelSets: isPreset.map { Labels.allCases.filter($0).map(\.labelValues) })
     }
 }
 
