@@ -116,15 +116,15 @@ struct ServerAPIAnswerVerifier: Sendable {
 
     /// Reads what an Advanced Commerce change left behind: a transaction and a plan, each only where there is one.
     private func readChange(_ json: JSONValue, into answer: inout ServerAPIAnswer) throws(ServerAPIAnswerFault) {
-        let transaction = json["signedTransactionInfo"]
-        let verified = transaction == nil || transaction?.type == .null ? nil : try add(transaction, to: &answer)
+        let transaction = json.present("signedTransactionInfo")
+        let verified = transaction == nil ? nil : try add(transaction, to: &answer)
         try readPlan(json, of: verified, into: &answer)
     }
 
     private func readPlan(
         _ item: JSONValue, of transaction: VerifiedTransaction?, into answer: inout ServerAPIAnswer
     ) throws(ServerAPIAnswerFault) {
-        guard let text = item["signedRenewalInfo"], text.type != .null else { return }
+        guard let text = item.present("signedRenewalInfo") else { return }
         switch try renewalInfo(text, of: transaction) {
         case .success(let signed):
             let reported = transaction.flatMap { transaction in
@@ -290,11 +290,14 @@ extension UnreadableItem {
 // MARK: - Members
 
 extension JSONValue {
+    /// Returns a member; nil if it is absent or `null`.
+    fileprivate func present(_ name: String) -> JSONValue? { self[name].flatMap { $0.type == .null ? nil : $0 } }
+
     /// Returns what is read of a member; nil if it is absent.
     private func value<Value>(
         _ name: String, _ read: (JSONValue) -> Value?
     ) throws(ServerAPIAnswerFault) -> Value? {
-        guard let member = self[name], member.type != .null else { return nil }
+        guard let member = present(name) else { return nil }
         guard let value = read(member) else { throw .unusable(.unreadable(name)) }
         return value
     }
