@@ -47,7 +47,7 @@ extension OutsideText: Hashable {
 }
 
 extension Span<UInt8> {
-    package func isEqual(to other: Span<UInt8>) -> Bool {
+    func isEqual(to other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in indices where self[index] != other[index] { return false }
         return true

@@ -153,7 +153,7 @@ private struct TransactionReader: FieldVisitor {
         "cancellation_date", "is_upgraded",
     ]
 
-    private static func decides(_ name: StaticString) -> Bool { deciding.contains { $0.bytes.isEqual(to: name.bytes) } }
+    private static func decides(_ name: StaticString) -> Bool { deciding.contains { $0.bytes.equals(name.bytes) } }
 
     private func read<Value>(_ name: StaticString, _ read: (JSONValue) -> Value?) throws(AppStoreFault) -> Value? {
         Self.decides(name) ? try members.value(name, read) : members.json[name].flatMap(read)
