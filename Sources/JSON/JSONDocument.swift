@@ -132,7 +132,7 @@ private struct JSONDocumentReader: ~Escapable {
 
     private mutating func readMembers() throws(JSONFault) {
         let first = entries.count
-        var names = MemberNames(first: entries.count)
+        var names = MemberNames(first: first)
         while let key = try reader.nextKey(isFirst: entries.count == first) {
             try countValue()
             guard try isNew(key, &names) else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }

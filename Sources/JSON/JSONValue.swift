@@ -41,7 +41,7 @@ package struct JSONValue: Sendable {
         case .array: .array(elements ?? [])
         case .string: .string(document.text(of: entry))
         case .number: .number(JSONNumber(text: document.digits(of: entry)))
-        case .boolean: .bool(document.text[entry.range.lowerBound] == UInt8(ascii: "t"))
+        case .boolean: .bool(bool ?? false)
         case .null: .null
         }
     }
