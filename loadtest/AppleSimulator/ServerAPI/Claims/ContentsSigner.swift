@@ -21,11 +21,10 @@ final class ContentsSigner: Sendable {
 
     /// Returns claims without a time of signing as a JWS.
     func jws(_ contents: some SignedContents, for call: APICall) -> String {
-        let forges = call.fault?.forgesPayloads == true
+        let key = Self.key(contents, call.context)
         // The chain, the claims and the signature take about four thousand bytes.
-        let known = signed.withLock { $0.value(Self.key(contents, call.context), byteCount: Self.typicalBytes) }
-        if let known, !forges { return known }
-        guard forges else { return sign(contents, at: call.context.now, call.context) }
+        let known = signed.withLock { $0.value(key, byteCount: Self.typicalBytes) }
+        guard call.fault?.forgesPayloads == true else { return known ?? sign(contents, at: call.context.now, as: key) }
         var dated = contents
         dated.signedDate = call.context.now
         return Self.forged(jws(dated), Self.laterEnd(dated))
@@ -33,10 +32,14 @@ final class ContentsSigner: Sendable {
 
     /// Signs claims at a date, and keeps the JWS for the answers of this edition.
     func sign(_ contents: some SignedContents, at date: Timestamp, _ context: CallContext) -> String {
+        sign(contents, at: date, as: Self.key(contents, context))
+    }
+
+    private func sign(_ contents: some SignedContents, at date: Timestamp, as key: Key) -> String {
         var dated = contents
         dated.signedDate = date
         let text = jws(dated)
-        signed.withLock { $0.insert(text, Self.key(contents, context), byteCount: text.utf8.count) }
+        signed.withLock { $0.insert(text, key, byteCount: text.utf8.count) }
         return text
     }
 
