@@ -78,6 +78,11 @@ extension ServerAPI {
         return signer.jws(claims, for: call)
     }
 
+    /// Returns the renewal info of a subscription as a JWS, of another app or environment if the fault says so.
+    func jws(_ subscription: SimulatedSubscription, of view: CustomerView, _ call: APICall) -> String {
+        signer.jws(RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault)), for: call)
+    }
+
     /// Returns true for 1 to 32 digits that are not all zero.
     static func isTransactionID(_ id: String) -> Bool {
         (1...32).contains(id.utf8.count) && id.utf8.allSatisfy { (0x30...0x39).contains($0) }

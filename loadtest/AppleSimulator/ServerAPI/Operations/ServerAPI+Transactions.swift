@@ -58,10 +58,9 @@ extension ServerAPI {
         _ subscription: SimulatedSubscription, of view: CustomerView, _ call: APICall, _ json: inout JSONWriter
     ) {
         let newest = subscription.newest.purchase
-        let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
         json.member("originalTransactionId", newest.originalTransactionID)
         json.member("status", subscription.status(at: call.now).rawValue)
-        json.member("signedRenewalInfo", signer.jws(info, for: call))
+        json.member("signedRenewalInfo", jws(subscription, of: view, call))
         guard let transaction = view.transaction(newest.transactionID) else { return }
         json.member("signedTransactionInfo", jws(transaction, of: view, call))
     }

@@ -65,8 +65,7 @@ extension ServerAPI {
         return .json { json in
             json.member("signedTransactionInfo", jws(transaction, of: view, call))
             guard let subscription = view.account.subscription(transaction.originalID) else { return }
-            let info = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
-            json.member("signedRenewalInfo", signer.jws(info, for: call))
+            json.member("signedRenewalInfo", jws(subscription, of: view, call))
         }
     }
 
