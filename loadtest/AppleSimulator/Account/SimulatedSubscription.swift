@@ -84,15 +84,16 @@ struct SimulatedSubscription: Hashable, Sendable {
 
     /// Marks an ended subscription as cancelled by its customer, unless the story says otherwise.
     private mutating func finish() {
-        let isOver = end <= now || newest.purchase.cancellationDate != nil
         guard isOver, renewal.expirationIntent == nil else { return }
-        expire(1)
+        renewal.end(1)
     }
 
     private mutating func expire(_ intent: Int) {
         renewal.isOn = false
-        if end <= now || newest.purchase.cancellationDate != nil { renewal.end(intent) }
+        if isOver { renewal.end(intent) }
     }
+
+    private var isOver: Bool { end <= now || newest.purchase.cancellationDate != nil }
 
     mutating func failToCollect(graceDays: Int64?) {
         guard end <= now else { return }
@@ -165,7 +166,7 @@ extension SimulatedSubscription {
         changeNewest { $0.purchase.productID = productID ?? former + ".other" }
         var formerRenewal = renewal
         (formerRenewal.productID, formerRenewal.nextProductID) = (former, former)
-        (formerRenewal.isOn, formerRenewal.expirationIntent, formerRenewal.isInBillingRetry) = (false, 1, false)
+        formerRenewal.end(1)
         formerRenewals = [formerRenewal]
         failToCollect(graceDays: 16)
     }
