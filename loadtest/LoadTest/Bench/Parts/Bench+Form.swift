@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
 internal import NIOCore
 internal import ReceiptForge
 
@@ -9,7 +8,7 @@ extension Bench {
     /// from the near cache, and verified each time.
     func measureForm() async throws {
         let client = try await BenchFormClient(gatewayPath, peers.folder)
-        let receipt = Data(pki.sign(Self.contents(purchases: factory.purchases))).base64EncodedString()
+        let receipt = ForgedEvidence.der(pki.sign(Self.contents(purchases: factory.purchases))).base64
         for (name, settings) in [("near-cache hit", [:]), ("verification", ["GATEWAY_CACHE_NEAR_SIZE": "0"])] {
             try await withGateway(client.settings + settings) { gateway, _ in
                 let loads = client.requests(receipt, to: gateway.port).map { path, request in
@@ -23,7 +22,7 @@ extension Bench {
     }
 
     private static func contents(purchases: Int) -> ReceiptContents {
-        let start = UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970)).advanced(byDays: -400)
+        let start = UTCDate.now.advanced(byDays: -400)
         var contents = ReceiptContents(bundleID: BenchFormClient.bundleID, creationDate: start.advanced(byDays: 399))
         contents.purchases = (0..<purchases).map { number in
             PurchaseContents(
