@@ -20,10 +20,7 @@ struct MessagingTests {
     private static func upload(
         to store: TestStore, query: String = "", _ body: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     ) throws -> APIReply {
-        var head = HTTPRequestHead(
-            version: .http1_1, method: .PUT, uri: "/inApps/v1/messaging/image/\(image)\(query)")
-        head.headers.add(name: "Authorization", value: "Bearer \(store.token)")
-        head.headers.add(name: "Content-Type", value: "image/png")
+        let head = store.head("/inApps/v1/messaging/image/\(image)\(query)", .PUT, type: "image/png")
         return try store.call(head, bytes: body, at: .sandbox)
     }
 
@@ -119,9 +116,7 @@ struct MessagingTests {
     ) throws {
         let store = try TestStore()
         try store.know(Samples.receipt())
-        var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/advancedCommerce/v1/\(path)")
-        head.headers.add(name: "Authorization", value: "Bearer \(store.token)")
-        head.headers.add(name: "Content-Type", value: "application/json")
+        let head = store.head("/advancedCommerce/v1/\(path)", .POST, type: "application/json")
         let reply = try store.call(head, #"{"requestInfo":{"requestReferenceId":"\#(reference)"}}"#)
         #expect(reply.errorCode == code)
         guard code == nil else { return }

@@ -62,10 +62,19 @@ extension TestStore {
         _ path: String, _ method: HTTPMethod = .GET, _ body: String? = nil, token: String? = nil,
         at endpoint: Endpoint = .production
     ) throws -> APIReply {
-        var head = HTTPRequestHead(version: .http1_1, method: method, uri: "/inApps/" + path)
-        head.headers.add(name: "Authorization", value: "Bearer " + (token ?? self.token))
-        if body != nil { head.headers.add(name: "Content-Type", value: "application/json") }
+        let head = head("/inApps/" + path, method, type: body == nil ? nil : "application/json", token: token)
         return try call(head, body ?? "", at: endpoint)
+    }
+
+    /// Returns the head of a call.
+    /// - Parameters:
+    ///   - type: the type of the body; nil without a body.
+    ///   - token: nil for the usual one.
+    func head(_ path: String, _ method: HTTPMethod, type: String?, token: String? = nil) -> HTTPRequestHead {
+        var head = HTTPRequestHead(version: .http1_1, method: method, uri: path)
+        head.headers.add(name: "Authorization", value: "Bearer " + (token ?? self.token))
+        if let type { head.headers.add(name: "Content-Type", value: type) }
+        return head
     }
 
     func call(_ head: HTTPRequestHead, _ body: String = "", at endpoint: Endpoint = .production) throws -> APIReply {
