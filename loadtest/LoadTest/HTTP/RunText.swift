@@ -39,8 +39,7 @@ struct RunText {
         let lag = generator.sendLag
         return
             "generator \(result.scheduleText): \(generator.lateSends.grouped) of \(totals.intended.grouped) requests late, "
-            + "send lag "
-            + "p50 \((lag.p50 ?? 0).fourDigits) ms, p99 \((lag.p99 ?? 0).fourDigits) ms, \(cpu)"
+            + "send lag p50 \((lag.p50 ?? 0).fourDigits) ms, p99 \((lag.p99 ?? 0).fourDigits) ms, \(cpu)"
     }
 
     private var latencies: String {
