@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import forms
-from drill.processes import Program, fetch, free_port, start_apple, wait_until
+from drill.processes import Program, create_key, fetch, free_port, start_apple, wait_until
 
 SECONDS = 60
 APP, CLIENT = "com.example.shop", "shop"
@@ -212,9 +212,9 @@ class Stage:
             {"name": "warehouse", "url": self.web.url + "/warehouse", "stream": "relay"},
         ]
         limits = [{"name": "month", "quota": 10, "window": "30d", "lease": "never"}]
-        self.key, shop = create_key(gateway)
-        self.anyone, every = create_key(gateway)
-        self.limited, few = create_key(gateway)
+        self.key, shop = create_key(gateway, PEPPER)
+        self.anyone, every = create_key(gateway, PEPPER)
+        self.limited, few = create_key(gateway, PEPPER)
         clients = [
             {"name": CLIENT, "apps": [APP], "keys": [shop], "webhooks": webhooks, **client},
             {"name": "anyone", "apps": "*", "keys": [every]},
@@ -228,15 +228,6 @@ class Stage:
         server_api = dict(line.strip().split(": ", 1) for line in printed[1].splitlines())
         file = {"clients": clients, "apps": [{"bundle_id": APP, "server_api": server_api}]}
         (self.folder / "clients.yaml").write_text(json.dumps(file))
-
-
-def create_key(gateway: Path) -> tuple[str, dict[str, str]]:
-    environment = {"GATEWAY_API_KEY_PEPPER": PEPPER}
-    made = subprocess.run([gateway, "hash-key"], env=environment, capture_output=True, text=True, check=True)
-    (key,) = re.findall(r"rgk_\w+\.\S+", made.stderr)
-    (identifier,) = re.findall(r"id: (\S+)", made.stdout)
-    (hashed,) = re.findall(r"hash: (\S+)", made.stdout)
-    return key, {"id": identifier, "hash": hashed}
 
 
 def purchase(customer: int) -> str:

@@ -12,8 +12,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from drill.processes import Program, fetch
-from stage import APP, CLIENT, SECONDS, WEBHOOK_KEY, Node, Stage, create_key
+from drill.processes import Program, create_key, fetch
+from stage import APP, CLIENT, PEPPER, SECONDS, WEBHOOK_KEY, Node, Stage
 from wire import Wire
 
 # The most that the limited client may send: so many at once, and so many in an hour.
@@ -65,9 +65,9 @@ class Fleet(Stage):
             {"name": "warehouse", "url": self.web.url + "/warehouse", "stream": "relay"},
         ]
         few = {"name": "hour", "quota": QUOTA, "window": "1h", "lease": "never", "when_store_fails": "closed"}
-        self.key, shop = create_key(gateway)
-        self.anyone, every = create_key(gateway)
-        self.limited, limited = create_key(gateway)
+        self.key, shop = create_key(gateway, PEPPER)
+        self.anyone, every = create_key(gateway, PEPPER)
+        self.limited, limited = create_key(gateway, PEPPER)
         rights = {"may": ["purge", "ownership", "erase"], "apple": ["read"]}
         self.write_file(
             [

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import signed_transactions
-from drill.processes import Program, fetch, free_port, start_apple, wait_until
+from drill.processes import Program, create_key, fetch, free_port, start_apple, wait_until
 from report import Report
 from shell import REPOSITORY, SECONDS
 
@@ -146,13 +146,10 @@ class Stage:
 
     def limits(self, quota: int, window: str) -> tuple[str, dict[str, str]]:
         """A key, and settings under which its client may ask so often."""
-        environment = {"PATH": os.environ["PATH"], "GATEWAY_API_KEY_PEPPER": PEPPER}
-        made = subprocess.run([self.gateway, "hash-key"], env=environment, capture_output=True, text=True, check=True)
-        (key,) = re.findall(r"rgk_\w+\.\S+", made.stderr)
-        (identifier,), (hashed,) = re.findall(r"id: (\S+)", made.stdout), re.findall(r"hash: (\S+)", made.stdout)
+        key, entry = create_key(self.gateway, PEPPER)
         limit = {"name": "few", "quota": quota, "window": window, "burst": 1}
-        client = {"name": "shop", "apps": "*", "keys": [{"id": identifier, "hash": hashed}], "limits": [limit]}
-        file = self.folder / f"{identifier}.yaml"
+        client = {"name": "shop", "apps": "*", "keys": [entry], "limits": [limit]}
+        file = self.folder / f"{entry['id']}.yaml"
         file.write_text(json.dumps({"clients": [client]}))
         return key, {"GATEWAY_CLIENTS_FILE": str(file), "GATEWAY_API_KEY_PEPPER": PEPPER}
 

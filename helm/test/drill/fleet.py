@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import yaml
 
-from drill.processes import Program, fetch, free_port, start_apple
+from drill.processes import Program, create_key, fetch, free_port, start_apple
 
 SHARED_SECRET = "0123456789abcdef0123456789abcdef"
 PEPPER = "for-checks-only-0123456789"
@@ -174,21 +173,12 @@ class Fleet:
 
     def _clients(self) -> str:
         """Creates an API key and the clients file with its hash."""
-        made = subprocess.run(
-            [self.gateway_program, "hash-key"],
-            env={"GATEWAY_API_KEY_PEPPER": PEPPER},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        (key,) = re.findall(r"rgk_\w+\.\S+", made.stderr)
-        (identifier,) = re.findall(r"id: (\S+)", made.stdout)
-        (hashed,) = re.findall(r"hash: (\S+)", made.stdout)
+        key, entry = create_key(self.gateway_program, PEPPER)
         client = {
             "name": "load",
             "apps": "*",
             "may": ["purge"],
-            "keys": [{"id": identifier, "hash": hashed}],
+            "keys": [entry],
             "limits": [{"name": "minute", "quota": 600000, "window": "60s"}],
             "webhooks": [{"name": "events", "url": self.receiver.url, "apps": [APP], "secrets": [WEBHOOK_KEY]}],
         }

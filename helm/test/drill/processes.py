@@ -113,6 +113,16 @@ class Program:
                 self.kill()
 
 
+def create_key(gateway: Path, pepper: str) -> tuple[str, dict[str, str]]:
+    """Creates an API key. Returns it, and its entry in the clients file."""
+    environment = {"GATEWAY_API_KEY_PEPPER": pepper}
+    made = subprocess.run([gateway, "hash-key"], env=environment, capture_output=True, text=True, check=True)
+    (key,) = re.findall(r"rgk_\w+\.\S+", made.stderr)
+    (identifier,) = re.findall(r"id: (\S+)", made.stdout)
+    (hashed,) = re.findall(r"hash: (\S+)", made.stdout)
+    return key, {"id": identifier, "hash": hashed}
+
+
 def start_apple(
     loadtest: Path, receipts: Path, folder: Path, *options: object, seconds: float = 30
 ) -> tuple[Program, dict[str, str]]:
