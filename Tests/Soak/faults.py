@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import threading
 import time
 import traceback
@@ -149,13 +148,10 @@ class Faults:
         node.start()
 
     def freeze(self, entry: Entry) -> None:
-        process, begin = self._any(entry).process.process, time.monotonic()
-        process.send_signal(signal.SIGSTOP)
-        try:
+        begin = time.monotonic()
+        with self._any(entry).process.frozen():
             time.sleep(entry.seconds)
-        finally:
-            process.send_signal(signal.SIGCONT)
-            self.freezes.append((begin, time.monotonic()))
+        self.freezes.append((begin, time.monotonic()))
 
     def skew(self, entry: Entry) -> None:
         node = self._any(entry)
@@ -174,12 +170,8 @@ class Faults:
         self.fleet.redis.start()
 
     def freeze_redis(self, entry: Entry) -> None:
-        process = self.fleet.redis.program.process
-        process.send_signal(signal.SIGSTOP)
-        try:
+        with self.fleet.redis.program.frozen():
             time.sleep(entry.seconds)
-        finally:
-            process.send_signal(signal.SIGCONT)
 
     def fill(self, entry: Entry) -> None:
         self.fleet.redis.ask("CONFIG", "SET", "maxmemory", MiB)

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -284,12 +283,9 @@ def full(customer: Customer) -> None:
 def frozen(customer: Customer) -> None:
     """a gateway that says nothing is given up in time"""
     with customer.stage.running() as gateway:
-        gateway.program.process.send_signal(signal.SIGSTOP)
-        try:
+        with gateway.program.frozen():
             said = customer.knows(None).comes(gateway.url, deadline=2)
             customer.expect(said, r"serve – known.product, as last known \(.+\)")
-        finally:
-            gateway.program.process.send_signal(signal.SIGCONT)
 
 
 def gone(customer: Customer) -> None:
