@@ -105,17 +105,12 @@ class Stage:
     # Apple
 
     def _start_apple(self) -> None:
-        previous = dict(os.environ)
-        os.environ.update(self.clock)
-        try:
-            self.simulator, urls = start_apple(
-                self.loadtest, self.receipts, self.folder, "--customers", self.customers, "--customers-app", APP, seconds=SECONDS
-            )
-        finally:
-            os.environ.clear()
-            os.environ.update(previous)
-        self.urls = urls
-        self.apple = urls["production"].removesuffix("/verifyReceipt")
+        options = ["--customers", self.customers, "--customers-app", APP]
+        environment = {**os.environ, **self.clock}
+        self.simulator, self.urls = start_apple(
+            self.loadtest, self.receipts, self.folder, *options, environment=environment, seconds=SECONDS
+        )
+        self.apple = self.urls["production"].removesuffix("/verifyReceipt")
         self.play()
         url = self.web.url + "/apple"
         self._ask("/notifications", {"bundle_id": APP, "environment": "production", "url": url, "version": 2}, "PUT")

@@ -134,10 +134,10 @@ def create_key(gateway: Path, pepper: str) -> tuple[str, dict[str, str]]:
 
 
 def start_apple(
-    loadtest: Path, receipts: Path, folder: Path, *options: object, seconds: float = 30
+    loadtest: Path, receipts: Path, folder: Path, *options: object, environment: dict | None = None, seconds: float = 30
 ) -> tuple[Program, dict[str, str]]:
     """Starts the simulated Apple with the keys of a corpus. Returns it, and the URLs that it prints, by environment."""
-    program = Program("apple", [loadtest, "apple", "--pki", receipts, *options], folder)
+    program = Program("apple", [loadtest, "apple", "--pki", receipts, *options], folder, environment)
 
     def urls() -> dict[str, str] | None:
         found = dict(re.findall(r"^(production|sandbox) (\S+)$", program.last_words(), re.M))
