@@ -7,8 +7,6 @@ same time. A stored form without a case fails the check, and so does a key that 
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +18,6 @@ from drill.processes import Program
 from report import Report
 from stage import Node, Stage
 
-WALL_CLOCK = forms.REPOSITORY / "Tests" / "WallClock" / "WallClock.c"
 # Each makes a cached result a miss. None may come of a result of the other version.
 FAULTS = ("seal_malformed", "seal_unknown_key", "seal_invalid", "unreadable", "implausible_times", "purges_lost")
 
@@ -34,7 +31,7 @@ def main() -> int:
     for names, writer, reader in ((("old", "new"), old, new), (("new", "old"), new, old)):
         with tempfile.TemporaryDirectory(prefix="mixed-") as folder:
             try:
-                _direction(report, Stage(loadtest, clock_library(Path(folder)), Path(folder)), names, writer, reader, documented)
+                _direction(report, Stage(loadtest, Path(folder)), names, writer, reader, documented)
             finally:
                 Program.stop_all()
                 Program.started.clear()
@@ -49,13 +46,6 @@ def _equal(covered: set[str], documented: set[str]) -> None:
 def _within(documented: set[str]) -> None:
     unknown = forms.commented() - documented
     assert not unknown, f"not in docs/privacy.md or docs/redis.md: {sorted(unknown)}"
-
-
-def clock_library(folder: Path) -> Path:
-    library = folder / "libWallClock.so"
-    compiler = shutil.which("cc") or shutil.which("clang")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, WALL_CLOCK], check=True)
-    return library
 
 
 def _direction(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -21,6 +22,7 @@ import forms
 from drill.processes import Program, create_key, fetch, free_port, start_apple, wait_until
 
 SECONDS = 60
+WALL_CLOCK = forms.REPOSITORY / "Tests" / "WallClock" / "WallClock.c"
 APP, CLIENT = "com.example.shop", "shop"
 PEPPER = "for-checks-only-0123456789"
 CACHE_KEYS = "mixed:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -42,11 +44,11 @@ class Stage:
     # Customers that Apple knows.
     customers = 100
 
-    def __init__(self, loadtest: Path, clock: Path, folder: Path):
+    def __init__(self, loadtest: Path, folder: Path):
         self.loadtest, self.folder = loadtest, folder
         self.step = folder / "step"
-        self.step.write_text("0")
-        self.clock = {"LD_PRELOAD": str(clock), "WALL_CLOCK_STEP": str(self.step)}
+        set_clock(self.step, 0)
+        self.clock = {"LD_PRELOAD": str(clock_library(folder)), "WALL_CLOCK_STEP": str(self.step)}
         self.receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "4"], check=True, capture_output=True)
         self.redis = Redis(folder, self.clock, self.persistence)
@@ -62,8 +64,7 @@ class Stage:
 
     def advance(self, seconds: int) -> None:
         """Steps the clock of all programs."""
-        self.step.with_suffix(".next").write_text(str(int(self.step.read_text()) + seconds))
-        self.step.with_suffix(".next").replace(self.step)
+        set_clock(self.step, int(self.step.read_text()) + seconds)
 
     @property
     def now(self) -> float:
@@ -223,6 +224,19 @@ class Stage:
         server_api = dict(line.strip().split(": ", 1) for line in printed[1].splitlines())
         file = {"clients": clients, "apps": [{"bundle_id": APP, "server_api": server_api}]}
         (self.folder / "clients.yaml").write_text(json.dumps(file))
+
+
+def clock_library(folder: Path) -> Path:
+    library = folder / "libWallClock.so"
+    compiler = shutil.which("cc") or shutil.which("clang")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, WALL_CLOCK], check=True)
+    return library
+
+
+def set_clock(step: Path, seconds: int) -> None:
+    """Sets how far the clock of the programs with this file is ahead. They may read the file at any time."""
+    step.with_suffix(".next").write_text(str(seconds))
+    step.with_suffix(".next").replace(step)
 
 
 def purchase(customer: int) -> str:

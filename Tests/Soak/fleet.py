@@ -7,13 +7,12 @@ import http.client
 import json
 import os
 import re
-import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 from drill.processes import Program, create_key, fetch
-from stage import APP, CLIENT, PEPPER, SECONDS, WEBHOOK_KEY, Node, Stage
+from stage import APP, CLIENT, PEPPER, SECONDS, WEBHOOK_KEY, Node, Stage, set_clock
 from wire import Wire
 
 # The most that the limited client may send: so many at once, and so many in an hour.
@@ -28,9 +27,8 @@ class Fleet(Stage):
     # A third of them are what a soak needs.
     customers = 600
 
-    def __init__(self, gateway: Path, loadtest: Path, clock: Path, folder: Path):
-        super().__init__(loadtest, clock, folder)
-        self.gateway = gateway
+    def __init__(self, gateway: Path, loadtest: Path, folder: Path):
+        super().__init__(loadtest, folder)
         command = [loadtest, "receiver", "--endpoint", "orders", "--key", WEBHOOK_KEY]
         self.receiver = Program("receiver", command, folder, {**os.environ, **self.clock})
 
@@ -96,8 +94,7 @@ class SoakNode(Node):
 
     def set_clock(self, skew: int | None = None) -> None:
         self.skew = self.skew if skew is None else skew
-        self.step.with_suffix(".next").write_text(str(int(self.stage.step.read_text()) + self.skew))
-        self.step.with_suffix(".next").replace(self.step)
+        set_clock(self.step, int(self.stage.step.read_text()) + self.skew)
 
     def start(self, **settings: str) -> None:
         self.set_clock()

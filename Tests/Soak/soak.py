@@ -24,7 +24,6 @@ from pathlib import Path
 from drill.processes import Program, wait_until
 from faults import Faults
 from fleet import LAST_PATIENCE, QUOTA, Fleet
-from mixed import clock_library
 from stage import APP
 from traffic import Traffic
 from truth import Ledger, State
@@ -81,7 +80,7 @@ class Watch:
 
 class Soak:
     def __init__(self, gateway: Path, loadtest: Path, folder: Path, minutes: float, seed: int):
-        self.fleet = Fleet(gateway, loadtest, clock_library(folder), folder)
+        self.fleet = Fleet(gateway, loadtest, folder)
         for node in self.fleet.nodes:
             node.start()
         self.ledger = Ledger()
