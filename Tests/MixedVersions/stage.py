@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import forms
 from drill.processes import Program, create_key, fetch, free_port, start_apple, wait_until
@@ -43,6 +44,8 @@ class Stage:
     persistence = ("--save", "", "--appendonly", "no")
     # Customers that Apple knows.
     customers = 100
+    # The limit of the limited client.
+    limit: ClassVar[dict] = {"name": "month", "quota": 10, "window": "30d", "lease": "never"}
 
     def __init__(self, loadtest: Path, folder: Path):
         self.loadtest, self.folder = loadtest, folder
@@ -201,29 +204,26 @@ class Stage:
         }
 
     def write_clients(self, gateway: Path) -> None:
-        """Creates an API key for each client, and the clients file."""
-        client = {"may": ["purge", "ownership", "erase"], "apple": ["read"]}
-        webhooks = [
-            {"name": "crm", "url": self.web.url + "/crm", "secrets": [WEBHOOK_KEY]},
-            {"name": "warehouse", "url": self.web.url + "/warehouse", "stream": "relay"},
-        ]
-        limits = [{"name": "month", "quota": 10, "window": "30d", "lease": "never"}]
+        """Creates an API key for each client, and the clients file with the app's key of the Server API."""
+        rights = {"may": ["purge", "ownership", "erase"], "apple": ["read"]}
         self.key, shop = create_key(gateway, PEPPER)
         self.anyone, every = create_key(gateway, PEPPER)
         self.limited, few = create_key(gateway, PEPPER)
         clients = [
-            {"name": CLIENT, "apps": [APP], "keys": [shop], "webhooks": webhooks, **client},
+            {"name": CLIENT, "apps": [APP], "keys": [shop], "webhooks": self.webhooks(), **rights},
             {"name": "anyone", "apps": "*", "keys": [every]},
-            {"name": "limited", "apps": "*", "keys": [few], "limits": limits},
+            {"name": "limited", "apps": "*", "keys": [few], "limits": [self.limit]},
         ]
-        self.write_file(clients)
-
-    def write_file(self, clients: list[dict]) -> None:
-        """Writes the clients file, with the app's key of the Server API."""
         printed = re.search(r"^server_api:\n((?:  .+\n){3})", self.simulator.log.read_text(), re.M)
         server_api = dict(line.strip().split(": ", 1) for line in printed[1].splitlines())
         file = {"clients": clients, "apps": [{"bundle_id": APP, "server_api": server_api}]}
         (self.folder / "clients.yaml").write_text(json.dumps(file))
+
+    def webhooks(self) -> list[dict]:
+        return [
+            {"name": "crm", "url": self.web.url + "/crm", "secrets": [WEBHOOK_KEY]},
+            {"name": "warehouse", "url": self.web.url + "/warehouse", "stream": "relay"},
+        ]
 
 
 def clock_library(folder: Path) -> Path:

@@ -10,9 +10,10 @@ import re
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import ClassVar
 
-from drill.processes import Program, create_key, fetch
-from stage import APP, CLIENT, PEPPER, SECONDS, WEBHOOK_KEY, Node, Stage, set_clock
+from drill.processes import Program, fetch
+from stage import SECONDS, WEBHOOK_KEY, Node, Stage, set_clock
 from wire import Wire
 
 # The most that the limited client may send: so many at once, and so many in an hour.
@@ -26,6 +27,7 @@ class Fleet(Stage):
     persistence = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
     # A third of them are what a soak needs.
     customers = 600
+    limit: ClassVar = {"name": "hour", "quota": QUOTA, "window": "1h", "lease": "never", "when_store_fails": "closed"}
 
     def __init__(self, gateway: Path, loadtest: Path, folder: Path):
         super().__init__(loadtest, folder)
@@ -56,24 +58,9 @@ class Fleet(Stage):
         }
         return {name: value for name, value in {**super().settings(), **changed}.items() if value is not None}
 
-    def write_clients(self, gateway: Path) -> None:
-        webhooks = [
-            {"name": "crm", "url": self.web.url + "/crm", "secrets": [WEBHOOK_KEY]},
-            {"name": "orders", "url": self.orders, "secrets": [WEBHOOK_KEY]},
-            {"name": "warehouse", "url": self.web.url + "/warehouse", "stream": "relay"},
-        ]
-        few = {"name": "hour", "quota": QUOTA, "window": "1h", "lease": "never", "when_store_fails": "closed"}
-        self.key, shop = create_key(gateway, PEPPER)
-        self.anyone, every = create_key(gateway, PEPPER)
-        self.limited, limited = create_key(gateway, PEPPER)
-        rights = {"may": ["purge", "ownership", "erase"], "apple": ["read"]}
-        self.write_file(
-            [
-                {"name": CLIENT, "apps": [APP], "keys": [shop], "webhooks": webhooks, **rights},
-                {"name": "anyone", "apps": "*", "keys": [every]},
-                {"name": "limited", "apps": "*", "keys": [limited], "limits": [few]},
-            ]
-        )
+    def webhooks(self) -> list[dict]:
+        crm, warehouse = super().webhooks()
+        return [crm, {"name": "orders", "url": self.orders, "secrets": [WEBHOOK_KEY]}, warehouse]
 
     def receive(self, fault: object) -> None:
         """Sets how the receiver answers."""
