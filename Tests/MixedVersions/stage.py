@@ -290,16 +290,21 @@ class Node:
 
     # Requests
 
+    def made(
+        self, method: str, path: str, body: object, key: str | None, headers: dict[str, str]
+    ) -> urllib.request.Request:
+        """Makes a request; the underscores in names of headers are hyphens."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {"Authorization": f"Bearer {key or self.stage.key}", "Content-Type": "application/json"}
+        fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+        return urllib.request.Request(self.url + path, data=data, method=method, headers=fields)
+
     def request(
         self, method: str, path: str, body: object = None, key: str | None = None, **headers: str
     ) -> tuple[int, dict, dict[str, str]]:
         """Returns status, JSON and header fields."""
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        fields = {"Authorization": f"Bearer {key or self.stage.key}", "Content-Type": "application/json"}
-        fields |= {name.replace("_", "-"): value for name, value in headers.items()}
-        request = urllib.request.Request(self.url + path, data=data, method=method, headers=fields)
         try:
-            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            with urllib.request.urlopen(self.made(method, path, body, key, headers), timeout=SECONDS) as answer:
                 status, text, found = answer.status, answer.read(), answer.headers
         except urllib.error.HTTPError as error:
             status, text, found = error.code, error.read(), error.headers

@@ -90,18 +90,14 @@ class SoakNode(Node):
 
     def ask(
         self, method: str, path: str, body: object = None, key: str | None = None, **headers: str
-    ) -> tuple[int, dict, dict[str, str]]:
-        """Returns status, JSON and header fields; status 0 without an answer."""
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        fields = {"Authorization": f"Bearer {key or self.stage.key}", "Content-Type": "application/json"}
-        fields |= {name.replace("_", "-"): value for name, value in headers.items()}
-        request = urllib.request.Request(self.url + path, data=data, method=method, headers=fields)
+    ) -> tuple[int, dict]:
+        """Returns status and JSON; status 0 without an answer."""
+        request = self.made(method, path, body, key, headers)
         try:
             with urllib.request.urlopen(request, timeout=self.patience) as answer:
-                return answer.status, json.loads(answer.read() or b"{}"), dict(answer.headers)
+                return answer.status, json.loads(answer.read() or b"{}")
         except urllib.error.HTTPError as error:
-            text = error.read()
-            return error.code, json.loads(text or b"{}"), dict(error.headers)
+            return error.code, json.loads(error.read() or b"{}")
         # ValueError: half an answer of a node that was killed.
         except (OSError, ValueError, http.client.HTTPException) as error:
-            return 0, {"error": repr(error)}, {}
+            return 0, {"error": repr(error)}

@@ -156,7 +156,7 @@ class Soak:
         def ended() -> bool:
             self.fleet.advance(2)
             for identifier, (customer, known) in list(waiting.items()):
-                status, job, _ = self.fleet.nodes[0].ask("GET", f"/v1/verifications/{identifier}")
+                status, job = self.fleet.nodes[0].ask("GET", f"/v1/verifications/{identifier}")
                 if status == 202:
                     continue
                 del waiting[identifier]
@@ -227,7 +227,7 @@ class Soak:
                 continue
             left = [event["id"] for event in log if self._is_of(event, {customer.id})]
             assert not left, f"{customer.id}: {left}"
-            status, answer, _ = self.fleet.nodes[0].ask("POST", "/v1/erasures", self.traffic.erasure(customer))
+            status, answer = self.fleet.nodes[0].ask("POST", "/v1/erasures", self.traffic.erasure(customer))
             assert status == 200 and not any(answer["erased"].values()), f"{customer.id}: {status} {answer}"
 
     def limits(self) -> None:

@@ -111,7 +111,7 @@ class Traffic:
         return chance.choice(up or self.fleet.nodes)
 
     def send(self, kind: str, node: SoakNode, method: str, path: str, *arguments: object, **headers: str):
-        status, answer, fields = node.ask(method, path, *arguments, **headers)
+        status, answer = node.ask(method, path, *arguments, **headers)
         self.ledger.count(kind, f"{status} {answer.get('code', '')}".strip() if status >= 400 else status or "none")
         # A deferred verification that waits long has many orders.
         if status not in EXPECTED | {200, 202} and answer.get("code") != "too_many_idempotency_keys":
