@@ -8,7 +8,6 @@ last, because cached results end after a day. Each case has customers of its own
 from __future__ import annotations
 
 import json
-import time
 from typing import ClassVar
 
 from stage import APP, CLIENT, SUNSET, Node, Stage, eventually, purchase

@@ -7,7 +7,6 @@ Run as a program (`make chart`) it writes the table again.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import yaml
 
