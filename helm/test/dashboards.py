@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import tempfile
 
-import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
+import promtool
 from chart import CHART, REPOSITORY
 from report import Report
 from rules import FOREIGN, known
@@ -211,8 +209,4 @@ def _promql(board: dict) -> None:
         {"record": "a:query:checked", "expr": filled(expression), "labels": {"n": str(n)}}
         for n, (_, expression) in enumerate(queries(board))
     ]
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}, file)
-        file.flush()
-        found = subprocess.run(["promtool", "check", "rules", file.name], capture_output=True, text=True)
-    _require(found.returncode == 0, found.stdout + found.stderr)
+    promtool.check("rules", {"groups": [{"name": "queries", "rules": rules}]})

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+import promtool
 from chart import REPOSITORY
 from report import Report
 
@@ -86,9 +87,7 @@ def _haproxy() -> None:
 def _prometheus() -> None:
     configuration = yaml.safe_load((FOLDER / "prometheus.yaml").read_text())
     assert [Path(file).name for file in configuration.pop("rule_files")] == ["alerts.yaml"], "it must load alerts.yaml"
-    text = yaml.safe_dump(configuration)
-    found = subprocess.run(["promtool", "check", "config", "/dev/stdin"], input=text, capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout + found.stderr
+    promtool.check("config", configuration)
 
 
 def _unit(binary: Path) -> None:

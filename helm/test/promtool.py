@@ -17,9 +17,14 @@ ALERTS = CHART / "files" / "alerts.yaml"
 FOLDER = Path(__file__).parent / "rules"
 
 
-def promtool(*arguments, folder: Path | None = None) -> None:
-    found = subprocess.run(["promtool", *arguments], cwd=folder, capture_output=True, text=True)
+def promtool(*arguments, folder: Path | None = None, text: str | None = None) -> None:
+    found = subprocess.run(["promtool", *arguments], cwd=folder, input=text, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def check(kind: str, content: dict) -> None:
+    """Checks the content of a file of this kind, `rules` or `config`."""
+    promtool("check", kind, "/dev/stdin", text=yaml.dump(content, Dumper=yaml.CSafeDumper))
 
 
 @functools.cache
