@@ -17,9 +17,9 @@ struct DrainTests {
     private static let body = #"{"receipt":"AQID"}"#
 
     @Test(.gateway) func `a ready gateway reports ready`() async throws {
-        let readiness = try await ask(gateway.adminPort, Self.ready)
+        let readiness = try await gateway.send(Self.ready, port: gateway.adminPort)
         #expect(readiness?.body == #"{"status":"ready"}"#)
-        let liveness = try await ask(gateway.adminPort, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        let liveness = try await gateway.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)
         #expect(liveness?.status == 200)
         try await RawConnection.with(port: gateway.adminPort) { connection in
             try await connection.send(Self.ready.replacing("GET", with: "HEAD"))
@@ -71,10 +71,10 @@ struct DrainTests {
     func `during the drain delay readyz fails while requests are answered`() async throws {
         gateway.order(.terminate)
         try await eventually { gateway.server.lifecycle.stage == .draining }
-        let readiness = try await ask(gateway.adminPort, Self.ready)
+        let readiness = try await gateway.send(Self.ready, port: gateway.adminPort)
         #expect(readiness?.status == 503)
         #expect(readiness?.headers["retry-after"] == "1")
-        let answer = try await ask(gateway.port, Self.head + Self.body)
+        let answer = try await gateway.send(Self.head + Self.body)
         #expect(answer?.status == 200)
     }
 
@@ -109,13 +109,6 @@ struct DrainTests {
             #expect(try await connection.answer()?.status == 200)
             gateway.order(.interrupt)
             #expect(try await connection.isClosed())
-        }
-    }
-
-    private func ask(_ port: Int, _ request: String) async throws -> RawAnswer? {
-        try await RawConnection.with(port: port) { connection in
-            try await connection.send(request)
-            return try await connection.answer()
         }
     }
 

@@ -174,10 +174,7 @@ struct SourceLimitsTests {
     }
 
     private static func answer(_ gateway: RunningGateway, for address: String) async throws -> RawAnswer? {
-        try await RawConnection.with(port: gateway.port) { connection in
-            try await connection.send(head(for: address) + body)
-            return try await connection.answer()
-        }
+        try await gateway.send(head(for: address) + body)
     }
 
     private static func expectAnswer(_ connection: RawConnection) async throws {

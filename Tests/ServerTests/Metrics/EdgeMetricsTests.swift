@@ -117,10 +117,7 @@ struct EdgeMetricsTests {
     }
 
     @Test(.gateway) func `malformed requests have neither route nor method`() async throws {
-        let answer = try await RawConnection.with(port: gateway.port) { connection in
-            try await connection.send("no HTTP\r\n\r\n")
-            return try await connection.answer()
-        }
+        let answer = try await gateway.send("no HTTP\r\n\r\n")
         #expect(answer?.status == 400)
         let requests = gateway.server.metrics.counter(MetricCatalogue.requests, ["other", "other", "400"])
         #expect(requests.value == 1)

@@ -88,20 +88,17 @@ struct HandshakePhaseTests {
 
     @Test func `the clients file names each identity once, with or without keys`() throws {
         let file = try ClientsFile(
-            "clients:\n- {name: shop, apps: '*', certificates: ['dns:shop.internal']}\n", path: "clients.yaml",
-            now: .now())
+            "clients:\n- {name: shop, apps: '*', certificates: ['dns:shop.internal']}\n", at: .now())
         #expect(file.clients.first?.certificates == [.dns("shop.internal")] && file.clients.first?.isKeyless == false)
         let faulty = """
             clients:
             - {name: shop, apps: '*', certificates: ['dns:shop.internal', 'shop']}
             - {name: other, apps: '*', certificates: ['dns:SHOP.internal']}
             """
-        let problems = ConfigurationProblems.of { () throws(ConfigurationProblems) in
-            _ = try ClientsFile(faulty, path: "clients.yaml", now: .now())
-        }
+        let problems = configurationProblems { try ClientsFile(faulty, at: .now()) }
         #expect(problems.count == 2)
-        #expect(problems.first?.description.contains("clients.yaml:2: certificates must have texts such as") == true)
-        #expect(problems.last?.description.contains("the certificate dns:SHOP.internal appears twice") == true)
+        #expect(problems.first?.contains("clients.yaml:2: certificates must have texts such as") == true)
+        #expect(problems.last?.contains("the certificate dns:SHOP.internal appears twice") == true)
     }
 
     @Test func `a connection's certificate stands in for a missing key`() {
