@@ -5,26 +5,26 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # A target imports only what its arrow in Package.swift points to.
-ARROWS := --explicit-target-dependency-import-check error
+FLAGS := --explicit-target-dependency-import-check error $(BUILD_FLAGS)
 # The packages at the tested versions, unless there are only those at hand.
 PIN = $(if $(SKIP_DEPS),true,.ci/pin)
 # Both programs with Swift's libraries linked in, as in the image: a local verification takes 0.85 of the CPU.
 define RELEASE
 @$(PIN)
-	swift build -c release --static-swift-stdlib $(ARROWS) --product receipt-gateway
-	swift build -c release --static-swift-stdlib $(ARROWS) --product receipt-loadtest
+	swift build -c release --static-swift-stdlib $(FLAGS) --product receipt-gateway
+	swift build -c release --static-swift-stdlib $(FLAGS) --product receipt-loadtest
 endef
 define DEBUG
 @$(PIN)
-	swift build --product receipt-gateway
-	swift build --product receipt-loadtest
+	swift build $(FLAGS) --product receipt-gateway
+	swift build $(FLAGS) --product receipt-loadtest
 endef
 SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 
 # The targets with random tests, but for those of whole gateways.
 RANDOM_TESTS := ^(AppStore|AppleSimulator|Events|Gateway|Jobs|LoadTest|Receipts|Redis|Resilience|Webhooks)Tests\.
 
-.PHONY: help run fleet build test seeds check lint format commands chart man docs pictures guides api mixed soak tsan helm live bench fuzz dist \
+.PHONY: help run fleet build test faults seeds check lint format commands chart man docs pictures guides api mixed soak tsan helm live bench fuzz dist \
 	distcheck deps fleet-deps test-deps api-deps bench-deps dist-deps clean
 
 help: ## Show this list
@@ -42,18 +42,22 @@ fleet: fleet-deps ## Build, start two gateways with Redis, HAProxy, Prometheus a
 build: deps ## Build both programs for release
 	$(RELEASE)
 
-test: test-deps lint ## Build and run all tests, or those of FILTER=regex; the last line says how many passed
+test: test-deps lint ## Build and run the tests, or those of FILTER=regex; the last line says how many passed
 	@$(PIN)
-	swift build --build-tests $(ARROWS)
-	@.ci/test --skip-build $(if $(FILTER),--filter "$$FILTER")
+	swift build --build-tests $(FLAGS)
+	@.ci/test --skip-build $(or $(PARTS),tests) $(if $(FILTER),--filter "$$FILTER")
+
+faults: PARTS := faults
+faults: test ## Break whole fleets, and put load on them: 28 long tests beside `make test`
 
 seeds: test-deps ## Run the targets with random tests RUNS times (default 10), each with a new seed
 	@$(PIN)
-	swift build --build-tests
+	swift build --build-tests $(FLAGS)
 	@for run in $$(seq $(or $(RUNS),10)); do \
 		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --skip-build --filter '$(RANDOM_TESTS)' || exit 1; \
 	done
 
+check: PARTS := tests faults
 check: test docs api mixed tsan live distcheck ## Everything: lint, tests, documentation, API, two versions, pictures, sanitizer, alerts, packages
 	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest pictures
 
@@ -99,7 +103,7 @@ soak: test-deps ## Run a fleet for MINUTES (default 10) under mixed traffic and 
 	@.ci/soak .build/debug/receipt-gateway .build/debug/receipt-loadtest "$(MINUTES)" "$(SEED)"
 
 tsan: test-deps ## Run all tests under the thread sanitizer
-	swift build --build-tests --sanitize thread --scratch-path .build-tsan
+	swift build --build-tests $(FLAGS) --sanitize thread --scratch-path .build-tsan
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
 		.ci/test --skip-build --sanitize thread --scratch-path .build-tsan
 
