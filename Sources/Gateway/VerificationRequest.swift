@@ -213,6 +213,8 @@ package struct VerificationOptions: Sendable {
     package var itemCount = 1
     /// True for a request without evidence, which only Apple can answer.
     package var isLookup = false
+    /// True for a request whose answer is signed for it alone.
+    package var hasNonce = false
     /// The client's customer, for whom the purchase is checked or bound; nil if the client names none.
     package var account: Account?
     /// The time to wait for Apple; nil for the mode's limit.

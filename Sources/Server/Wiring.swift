@@ -85,7 +85,8 @@ struct Wiring {
         storeHealth = StoreHealth(
             isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
         let clients = try ClientsFile(configuration, at: dependencies.clock(), readFile: dependencies.files.read)
-        let access = CurrentAccess(Access(AccessRules(configuration, clients)))
+        let answerKeys = try AnswerKeys(configuration, readFile: dependencies.files.read)
+        let access = CurrentAccess(Access(AccessRules(configuration, clients, answerKeys)))
         self.access = access
         let isAppleEnabled = configuration.apple.isEnabled
         appsWithoutKey = { isAppleEnabled ? access.now.rules.appsWithoutServerAPIKey : [] }
@@ -131,6 +132,7 @@ struct Wiring {
                 handler.route(at: AppleFormEndpoint()),
                 .verifyReceiptByGet(announcing: upstreams.lifecycle),
                 statusRoute,
+                .keySet(access),
                 .purge(apple?.invalidation, charging: charging),
                 events(of: fleet, watcher, charging),
             ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes

@@ -136,6 +136,18 @@ extension Problem {
         .serviceUnavailable, .overloaded, "As many verifications wait as the gateway may store. Retry later.",
         headerFields: [.retryAfter: "60"])
 
+    // MARK: - Of signed answers
+
+    static let answersNotSigned = Problem(
+        .notAcceptable, .answersNotSigned,
+        "This gateway signs no answers: its operator can set gateway.signed_answers.key_files. "
+            + "Or remove application/jose from Accept.")
+
+    static let invalidNonce = Problem(
+        .badRequest, .invalidNonce,
+        "\(SignatureTerms.nonceField) must occur once, with \(SignatureTerms.Limits.nonce.lowerBound) to "
+            + "\(SignatureTerms.Limits.nonce.upperBound) characters of base64url: letters, digits, - and _.")
+
     // MARK: - Of events
 
     static let appsRequired = invalidQuery(

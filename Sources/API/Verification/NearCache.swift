@@ -100,6 +100,8 @@ final class CachedReply: Sendable {
     let reply: Reply
     /// The purchases to check each time; nil for a request without an account.
     let claims: CachedClaims?
+    /// The signed form; nil for a request whose answer is not signed.
+    let signature: RepeatedSignature?
     private let expectedApp: String?
     private let itemCount: Int
     private let maximumAge: Duration?
@@ -111,9 +113,10 @@ final class CachedReply: Sendable {
     /// - Parameter answer: the answer as sent the second time.
     init(
         _ answer: Answer, to options: VerificationOptions, validity: AnswerValidity, counters: VerdictCounters,
-        reply: consuming Reply, claims: CachedClaims? = nil
+        reply: consuming Reply, claims: CachedClaims? = nil, signature: RepeatedSignature? = nil
     ) {
         (self.validity, self.counters, self.claims) = (validity, counters, claims)
+        self.signature = signature
         self.reply = reply.repeatable()
         (provenance, logMembers) = (CacheProvenance(answer), LogMembers(answer))
         (expectedApp, itemCount) = (options.expectations.bundleID, options.itemCount)
@@ -142,7 +145,7 @@ final class CachedReply: Sendable {
     /// The memory in bytes, as measured for an answer without an account.
     var byteCount: Int {
         Self.fixedByteCount + reply.body.byteCount + (expectedApp.map { Self.textBytes + $0.utf8.count } ?? 0)
-            + (claims?.byteCount ?? 0)
+            + (claims?.byteCount ?? 0) + (signature.map { $0.byteCount(for: reply.body.count) } ?? 0)
     }
 
     /// The object, the head of the reply, the members of log lines, the name of the signed app, and a version.

@@ -55,6 +55,16 @@ package final class VerifyHandler: Sendable {
         let now: Timestamp
         /// Nil for an answer that is never deferred.
         let terms: DeferralTerms?
+        /// Nil for an answer that is not signed.
+        let signature: SignatureTerms?
+        /// The claims of the signature; nil until the request was read, and for an answer that has its signature.
+        var binding: AnswerBinding?
+
+        func binding(_ binding: AnswerBinding?) -> Call {
+            var call = self
+            call.binding = binding
+            return call
+        }
     }
 
     /// - Parameter access: the access rules that the client was found in.
@@ -66,12 +76,19 @@ package final class VerifyHandler: Sendable {
         if let type = endpoint.mediaType, !type.accepts(context.header.contentType) {
             throw Problem.unsupportedMediaType
         }
-        let terms = deferral != nil && endpoint.defersAnswers ? try DeferralTerms(context.header, of: client) : nil
-        let call = Call(context: context, client: client, endpoint: endpoint, now: clock(), terms: terms)
+        let signedName = endpoint.signedName
+        let signature = signedName == nil ? nil : try SignatureTerms(context.header, of: client, access)
+        // A deferred answer is not signed.
+        let terms =
+            deferral != nil && endpoint.defersAnswers && signature == nil
+            ? try DeferralTerms(context.header, of: client) : nil
+        let call = Call(
+            context: context, client: client, endpoint: endpoint, now: clock(), terms: terms, signature: signature)
+        let name = signature == nil ? endpoint.path : signedName ?? endpoint.path
         let key =
             endpoint.keepsAnswers && nearCache.keepsAnswers
             ? NearCache.Key(
-                endpoint: endpoint.path, body: body.bytes, answersVersion: access.answersVersion, client: client.name)
+                endpoint: name, body: body.bytes, answersVersion: access.answersVersion, client: client.name)
             : nil
         // A job that the key names goes before a cached answer.
         guard terms?.key == nil, let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now)
@@ -81,7 +98,9 @@ package final class VerifyHandler: Sendable {
         try known.checkExpectedApp(among: client.apps)
         // With nothing to take there is nothing to wait for.
         if client.limits.isUnlimited { return try answerCached(known, call) }
-        let charged = charging.requestClient(of: client, asking: known.options, in: context)
+        var options = known.options
+        options.hasNonce = signature?.nonce != nil
+        let charged = charging.requestClient(of: client, asking: options, in: context)
         return try charging.admission.admit(charged) {
             // The request may have waited for tokens.
             guard known.isValid(at: call.now) else {
@@ -115,9 +134,10 @@ package final class VerifyHandler: Sendable {
     /// treated as unreadable.
     private func read(_ body: ReservedBody, _ call: Call, for client: RequestClient) throws -> VerifyInput {
         let input = try call.endpoint.read(body.bytes)
-        guard case .request(let request) = input else { return input }
+        guard case .request(var request) = input else { return input }
         try request.options.checkExpectedApp(among: client.permittedApps)
-        guard case .transactionID = request.subject else { return input }
+        if call.signature?.nonce != nil { request = request.with { $0.hasNonce = true } }
+        guard case .transactionID = request.subject else { return .request(request) }
         let app = try verification.app(ofLookup: request.options, by: client)
         return .request(request.with { $0.expectations.bundleID = app })
     }
@@ -164,6 +184,7 @@ package final class VerifyHandler: Sendable {
     private func reply(
         _ answer: Answer, to request: VerificationRequest, _ key: NearCache.Key?, _ call: Call
     ) -> Progress {
+        let call = call.signature == nil ? call : call.binding(AnswerBinding(request, answer))
         let reply = written(answer, to: request, key, call), account = request.options.account
         guard ownership.concerns(answer, for: account) else { return send(reply, answer, to: request, call) }
         return .wait {
@@ -217,7 +238,7 @@ package final class VerifyHandler: Sendable {
             let known = CachedReply(
                 cached, to: request.options, validity: validity,
                 counters: metrics.counters(for: cached, to: request.subject.kind), reply: repeated,
-                claims: CachedClaims(cached, to: request))
+                claims: CachedClaims(cached, to: request), signature: call.binding.map { RepeatedSignature($0) })
             nearCache.insert(known, for: key)
         }
         return first
@@ -226,8 +247,26 @@ package final class VerifyHandler: Sendable {
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.
     private func answerCached(_ known: CachedReply, _ call: Call) throws -> Progress {
         try known.validity.checkApp(among: call.client.apps)
-        guard let claims = known.claims else { return .done(send(known.reply, known, call)) }
+        guard let claims = known.claims else {
+            guard let terms = call.signature else { return .done(send(known.reply, known, call)) }
+            return sendSigned(known, under: terms, call)
+        }
+        let call = call.signature == nil ? call : call.binding(known.signature?.binding)
         return .wait { .done(await self.sendCached(known, checking: claims, call)) }
+    }
+
+    /// Returns a cached answer with its earlier signature, or with a new one if the request has a nonce, or it is time.
+    private func sendSigned(_ known: CachedReply, under terms: SignatureTerms, _ call: Call) -> Progress {
+        guard let signature = known.signature else { return .done(send(known.reply, known, call)) }
+        if terms.nonce == nil, let reply = signature.reply(at: call.now) {
+            metrics.count(.repeated)
+            return .done(send(reply, known, call))
+        }
+        return .compute {
+            self.metrics.count(terms.nonce == nil ? .made : .nonce)
+            let reply = signature.signed(known.reply, under: terms, at: self.clock())
+            return .done(self.send(reply, known, call))
+        }
     }
 
     private func send(
@@ -245,7 +284,11 @@ package final class VerifyHandler: Sendable {
     }
 
     private func finish(_ reply: consuming Reply, _ provenance: CacheProvenance, _ call: Call) -> Reply {
-        announcing(reply.withCacheFields(of: provenance, at: call.now), from: provenance.source, call)
+        if let terms = call.signature, let binding = call.binding {
+            metrics.count(terms.nonce == nil ? .made : .nonce)
+            reply = binding.signed(reply, under: terms, at: clock())
+        }
+        return announcing(reply.withCacheFields(of: provenance, at: call.now), from: provenance.source, call)
     }
 
     private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ call: Call) -> Reply {
@@ -281,6 +324,9 @@ package protocol VerifyEndpoint: Sendable {
 
     var defersAnswers: Bool { get }
 
+    /// The name of signed answers in the near cache; nil if answers are never signed.
+    var signedName: String? { get }
+
     /// - Throws: an error that becomes a problem.
     func read(_ body: ByteBuffer) throws -> VerifyInput
 
@@ -296,6 +342,7 @@ package protocol VerifyEndpoint: Sendable {
 extension VerifyEndpoint {
     package var keepsAnswers: Bool { true }
     package var defersAnswers: Bool { false }
+    package var signedName: String? { nil }
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { false }
 }
 

@@ -15,6 +15,8 @@ package struct VerdictEndpoint: VerifyEndpoint {
 
     package var defersAnswers: Bool { true }
 
+    package var signedName: String? { "/v1/verify signed" }
+
     package var mediaType: RequestMediaType? { .json }
 
     /// Reads strict JSON, then strict base64, from the received bytes.

@@ -18,15 +18,18 @@ package struct AccessRules: Hashable, Sendable {
     package var receiptUpstreams: ReceiptUpstreams
     /// The endpoints that events are delivered to.
     package var webhooks: [WebhookEndpoint]
+    /// The keys of signed answers; nil if answers are not signed.
+    package var answerKeys: AnswerKeys?
 
     package init(
         clients: [Client]? = nil, formAccounts: [FormAccount] = [], pepper: Secret? = nil,
         secrets: SharedSecrets = SharedSecrets(), serverAPIKeys: ServerAPIKeys = ServerAPIKeys(),
-        receiptUpstreams: ReceiptUpstreams = ReceiptUpstreams(), webhooks: [WebhookEndpoint] = []
+        receiptUpstreams: ReceiptUpstreams = ReceiptUpstreams(), webhooks: [WebhookEndpoint] = [],
+        answerKeys: AnswerKeys? = nil
     ) {
         (self.clients, self.formAccounts, self.pepper) = (clients, formAccounts, pepper)
         (self.secrets, self.serverAPIKeys) = (secrets, serverAPIKeys)
-        (self.receiptUpstreams, self.webhooks) = (receiptUpstreams, webhooks)
+        (self.receiptUpstreams, self.webhooks, self.answerKeys) = (receiptUpstreams, webhooks, answerKeys)
     }
 
     /// Returns true for an app whose notifications are relayed.
@@ -50,8 +53,8 @@ package final class Access: Sendable {
     /// The apps that the clients file names; nil without a clients file, when every app is served.
     package let servedApps: Set<String>?
     /// The number of changes of the shared secrets, the keys of the App Store Server API, the interfaces for receipts, form
-    /// accounts, and trusted roots. An answer from an earlier version may rest on another secret, key, interface or root,
-    /// or on another app for the same token.
+    /// accounts, the keys of signed answers, and trusted roots. An answer from an earlier version may rest on another
+    /// secret, key, interface or root, or on another app for the same token.
     package let answersVersion: UInt64
 
     package init(_ rules: AccessRules, answersVersion: UInt64 = 0) {
@@ -82,6 +85,7 @@ package final class Access: Sendable {
         let answersHold =
             verdictsHold && rules.secrets == self.rules.secrets && rules.serverAPIKeys == self.rules.serverAPIKeys
             && rules.receiptUpstreams == self.rules.receiptUpstreams && rules.formAccounts == self.rules.formAccounts
+            && rules.answerKeys == self.rules.answerKeys
         return Access(rules, answersVersion: answersHold ? answersVersion : answersVersion + 1)
     }
 }

@@ -26,11 +26,14 @@ package final class Client: Sendable, Hashable {
     package let ownership: OwnershipPolicy
     /// The answers that are deferred although the request does not prefer it.
     package let deferral: DeferralPolicy
+    /// True if answers are signed although the request does not ask for it.
+    package let signsAnswers: Bool
 
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], certificates: [CertificateIdentity] = [],
         limits: ClientLimits = ClientLimits(), may: Set<Permission> = [], apple: AppleRights = .none,
-        ownership: OwnershipPolicy = .report, deferral: DeferralPolicy = .onRequest, keyID: String? = nil
+        ownership: OwnershipPolicy = .report, deferral: DeferralPolicy = .onRequest, signsAnswers: Bool = false,
+        keyID: String? = nil
     ) {
         self.keyID = keyID
         self.name = name
@@ -42,13 +45,14 @@ package final class Client: Sendable, Hashable {
         self.apple = apple
         self.ownership = ownership
         self.deferral = deferral
+        self.signsAnswers = signsAnswers
     }
 
     /// Returns the client of requests with one of its keys. It equals this client.
     func identified(by key: StoredKey) -> Client {
         Client(
             name: name, apps: apps, keys: keys, certificates: certificates, limits: limits, may: may, apple: apple,
-            ownership: ownership, deferral: deferral, keyID: key.id)
+            ownership: ownership, deferral: deferral, signsAnswers: signsAnswers, keyID: key.id)
     }
 
     /// A permission beyond verification. The raw values appear in the clients file.
@@ -111,8 +115,8 @@ package final class Client: Sendable, Hashable {
         one === other
             || (one.name, one.apps, one.keys, one.limits, one.may)
                 == (other.name, other.apps, other.keys, other.limits, other.may)
-                && (one.apple, one.ownership, one.deferral, one.certificates)
-                    == (other.apple, other.ownership, other.deferral, other.certificates)
+                && (one.apple, one.ownership, one.deferral, one.signsAnswers, one.certificates)
+                    == (other.apple, other.ownership, other.deferral, other.signsAnswers, other.certificates)
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }

@@ -37,14 +37,15 @@ package struct ClientPolicy: Hashable, Sendable {
     var costs: [Mode: Int] = [:]
 
     /// Returns the tokens this request takes, at most the tokens of a full bucket. Mode `auto` with `max_age` or
-    /// without evidence may cause a request to Apple, and costs no less than mode `apple`.
+    /// without evidence may cause a request to Apple, and costs no less than mode `apple`. Many items, and a signature for
+    /// this request alone, cost more.
     func cost(of options: VerificationOptions, itemsPerToken: Int) -> Int {
         let ofMode = costs[options.mode] ?? 1
         let asksApple = options.mode == .auto && (options.maximumAge != nil || options.isLookup)
         let cost = asksApple ? max(ofMode, costs[.apple] ?? 1) : ofMode
-        guard options.itemCount > 1 else { return cost }
-        let ofItems = (options.itemCount - 2) / itemsPerToken + 1
-        return max(cost, min(cost + ofItems, rate.burst))
+        let ofItems = options.itemCount > 1 ? (options.itemCount - 2) / itemsPerToken + 1 : 0
+        let more = ofItems + (options.hasNonce ? 1 : 0)
+        return more == 0 ? cost : max(cost, min(cost + more, rate.burst))
     }
 
     /// The minimum cost of a request; also the cost of a request that cannot be read.

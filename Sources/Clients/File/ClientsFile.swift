@@ -18,6 +18,7 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
 ///     may: [purge]                  # optional: further permissions
 ///     defer: undecided              # optional: answers to defer without Prefer: undecided, or degraded too
+///     signed_answers: true          # optional: answers are signed without Accept: application/jose
 ///     ownership: reject             # optional: reject purchases that are bound to another account; default report
 ///     apple: [read]                 # optional: rights to call the App Store Server API, for its apps or by app
 ///     keys:
@@ -72,6 +73,8 @@ package struct ClientsFile {
     let formRules: FormAccountRules
     /// True if webhooks may have `http` URLs.
     let allowsPlainWebhooks: Bool
+    /// True if the gateway has keys for signed answers.
+    private let signsAnswers: Bool
     /// The hashes of all form keys read so far.
     var formKeyHashes: Set<[UInt8]> = []
     /// The names of all clients read so far, and the IDs of their keys.
@@ -87,14 +90,16 @@ package struct ClientsFile {
     /// - Parameters:
     ///   - now: decides which keys are active.
     ///   - allowsPlainWebhooks: true if webhooks may have `http` URLs.
+    ///   - signsAnswers: true if the gateway has keys for signed answers.
     /// - Throws: all problems found.
     package init(
         _ text: String, path: String, now: Timestamp, formRules: FormAccountRules = FormAccountRules(),
-        allowsPlainWebhooks: Bool = false, readFile: @escaping FileReader = TextFile.read
+        allowsPlainWebhooks: Bool = false, signsAnswers: Bool = false,
+        readFile: @escaping FileReader = TextFile.read
     ) throws(ConfigurationProblems) {
         self.path = path
         self.formRules = formRules
-        self.allowsPlainWebhooks = allowsPlainWebhooks
+        (self.allowsPlainWebhooks, self.signsAnswers) = (allowsPlainWebhooks, signsAnswers)
         self.now = now
         self.readFile = readFile
         read(text)
@@ -122,8 +127,8 @@ package struct ClientsFile {
     }
 
     private mutating func readClient(_ node: Node) {
-        let names = ["name", "apps", "keys", "may", "ownership", "defer", "apple", "form", "webhooks", "certificates"]
-        guard let fields = fields(of: node, named: names + Self.keyLimitFields) else { return }
+        let names = ["name", "apps", "keys", "form", "webhooks", "certificates"] + Self.keyFields
+        guard let fields = fields(of: node, named: names) else { return }
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name)
@@ -149,17 +154,29 @@ package struct ClientsFile {
             name: name, apps: apps, keys: keys, certificates: certificates, limits: limits,
             may: words(fields["may"], named: "may"),
             apple: readAppleRights(fields["apple"], forApps: apps),
-            ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest)
+            ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest,
+            signsAnswers: readSignedAnswers(fields))
         checkName(of: client, at: fields["name"])
         clients.append(client)
     }
+
+    private mutating func readSignedAnswers(_ fields: [String: Node]) -> Bool {
+        let isWanted = value("signed_answers", of: fields) ?? false
+        if isWanted, !signsAnswers {
+            report("signed_answers needs keys: set gateway.signed_answers.key_files", at: fields["signed_answers"])
+        }
+        return isWanted
+    }
+
+    /// The fields of a client with API keys or certificates, beside its apps.
+    private static let keyFields = ["may", "ownership", "defer", "signed_answers", "apple"] + keyLimitFields
 
     /// Reports what a client without API keys cannot use.
     private mutating func reportUnused(_ fields: [String: Node]) {
         if let node = fields["webhooks"] {
             report("webhooks needs apps and keys of the client; a client without API keys has keys: []", at: node)
         }
-        for name in ["apps", "may", "ownership", "defer", "apple"] + Self.keyLimitFields {
+        for name in ["apps"] + Self.keyFields {
             guard let node = fields[name] else { continue }
             let advice = name == "apps" || Self.limitFields.contains(name) ? "move it below form" : "remove it"
             report("\(name) is for API keys, and this client has none: \(advice), or add keys", at: node)

@@ -69,6 +69,9 @@ package struct RequestHeader: Sendable {
     /// True for a request with `Prefer` or `Idempotency-Key`, which may be answered later.
     package var hasDeferralFields: Bool { fields.hasDeferralFields }
 
+    /// True for a request whose `Accept` names `application/jose`.
+    package var acceptsJOSE: Bool { fields.acceptsJOSE }
+
     /// The path as sent, without scheme, authority and query. Nothing is decoded.
     var path: Span<UInt8> {
         @_lifetime(borrow self) get { bytes.span.extracting(target.path) }

@@ -116,6 +116,8 @@ package final class ReplyStream: Sendable {
 extension HTTPFields {
     /// The fields of a JSON body, made once: thousands of cached answers have them.
     package static let ofJSON: HTTPFields = [.contentType: "application/json"]
+    /// The fields of a JWS in compact serialization (RFC 7515 §9.2.1).
+    package static let ofJOSE: HTTPFields = [.contentType: "application/jose"]
     /// The fields of a JSON body that no cache may store.
     package static let ofUnstoredJSON: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
 }

@@ -7,11 +7,13 @@ package import Receipts
 internal import RedisStore
 
 extension AccessRules {
-    package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+    /// - Parameter answerKeys: the keys of signed answers; nil where no request is answered.
+    package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?, _ answerKeys: AnswerKeys? = nil) {
         self.init(
             clients: file?.clients, formAccounts: file?.formAccounts ?? [], pepper: configuration.apiKeyPepper,
             secrets: SharedSecrets(configuration, file), serverAPIKeys: file?.serverAPIKeys ?? ServerAPIKeys(),
-            receiptUpstreams: ReceiptUpstreams(configuration, file), webhooks: file?.webhooks ?? [])
+            receiptUpstreams: ReceiptUpstreams(configuration, file), webhooks: file?.webhooks ?? [],
+            answerKeys: answerKeys)
     }
 }
 
@@ -79,6 +81,7 @@ extension ClientsFile {
         let rules = FormAccountRules(keyForm: configuration.form.keyForm, pepper: configuration.apiKeyPepper)
         try self.init(
             text, path: path, now: now, formRules: rules,
-            allowsPlainWebhooks: configuration.webhooks.allowsPlainHTTP, readFile: readFile)
+            allowsPlainWebhooks: configuration.webhooks.allowsPlainHTTP,
+            signsAnswers: !configuration.signedAnswers.keyFiles.isEmpty, readFile: readFile)
     }
 }

@@ -31,6 +31,14 @@ package struct ConfigurationKey: Sendable {
         }
     }
 
+    /// Creates the setting of several files' paths.
+    init(_ name: String, files path: any WritableKeyPath<GatewayConfiguration, [String]> & Sendable) {
+        self.init(name, path, accepted: "the paths of PEM files, separated by commas") { !$0.contains("") }
+        place = { configuration, file in
+            configuration[keyPath: path] = configuration[keyPath: path].map { TextFile.path($0, namedIn: file) }
+        }
+    }
+
     /// Creates the setting of trust roots, which are files.
     init(_ name: String, roots path: any WritableKeyPath<GatewayConfiguration, [TrustRoot]> & Sendable) {
         self.init(name, path)

@@ -14,8 +14,8 @@ internal import Telemetry
 /// read this list.
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
-        http + admin + shutdown + access + verification + apple + notifications + events + webhooks + ownership + jobs
-        + form + redis + logs + traces
+        http + admin + shutdown + access + verification + signedAnswers + apple + notifications + events + webhooks
+        + ownership + jobs + form + redis + logs + traces
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -78,6 +78,11 @@ package enum ConfigurationKeys {
         .init("verification.expiry_grace", \.verification.expiryGrace, in: .zero ... .seconds(31_536_000)),
         .init("cache.near.size", \.nearCacheSize, in: .bytes(0)...(.mebibytes(65_536))),
         .init("cache.signed_items.size", \.signedItemCacheSize, in: .bytes(0)...(.mebibytes(65_536))),
+    ]
+
+    private static let signedAnswers: [ConfigurationKey] = [
+        .init("signed_answers.key_files", files: \.signedAnswers.keyFiles),
+        .init("signed_answers.lifetime", \.signedAnswers.lifetime, in: .seconds(30) ... .seconds(86_400)),
     ]
 
     private static let apple: [ConfigurationKey] = [

@@ -122,6 +122,9 @@ struct ConfigurationLoader {
             _ = try ServerCertificates(configuration, readFile: readFile)
         }.map(placed)
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+            _ = try AnswerKeys(configuration, readFile: readFile)
+        }.map(placed)
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
         }.map(placed)
     }

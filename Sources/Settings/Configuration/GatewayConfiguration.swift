@@ -29,6 +29,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// The keys that name and encrypt everything in Redis: `StoreKeys`.
     package var cacheKeys: StoreKeys?
     package var verification = VerificationPolicy()
+    package var signedAnswers = SignedAnswersConfiguration()
     package var apple = AppleConfiguration()
     package var redis = RedisConfiguration()
     package var form = FormConfiguration()

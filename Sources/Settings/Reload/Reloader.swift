@@ -68,7 +68,8 @@ package struct Reloader: Sendable {
     ) throws(ConfigurationProblems) -> [String] {
         var read: (rules: AccessRules?, trustStore: TrustStore?, certificates: ServerCertificates?)
         var problems = ConfigurationProblems.of { () throws(ConfigurationProblems) in
-            let rules = AccessRules(next, try ClientsFile(next, at: now, readFile: files.read))
+            let clients = try ClientsFile(next, at: now, readFile: files.read)
+            let rules = AccessRules(next, clients, try AnswerKeys(next, readFile: files.read))
             read.rules = rules
             let problems = next.contradictions + rules.problems(after: access.now.rules)
             guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
@@ -119,6 +120,7 @@ extension AccessRules {
         if pepper != old.pepper { names.append("gateway.api_key_pepper") }
         if secrets.primary != old.secrets.primary { names.append("gateway.apple.shared_secret") }
         if receiptUpstreams.primary != old.receiptUpstreams.primary { names.append("gateway.apple.receipt_upstream") }
+        if answerKeys != old.answerKeys { names.append("gateway.signed_answers") }
         return names
     }
 
@@ -158,6 +160,7 @@ extension GatewayConfiguration {
         next.apple.sharedSecret = other.apple.sharedSecret
         next.apple.receiptUpstream = other.apple.receiptUpstream
         (next.trustRoots, next.intermediatesFile) = (other.trustRoots, other.intermediatesFile)
+        next.signedAnswers = other.signedAnswers
         next.http.listener.tls = http.listener.tls.reloaded(from: other.http.listener.tls)
         next.admin.tls = admin.tls.reloaded(from: other.admin.tls)
         return next

@@ -45,8 +45,11 @@ package enum MetricCatalogue {
     package static let receiptAnswers = MetricFamily(
         "receipt_gateway_receipt_answers_total", .counter, "Genuine verdicts about receipts, by source.",
         by: Provenance.Source.self)
+    static let signedAnswers = MetricFamily(
+        "receipt_gateway_signed_answers_total", .counter, "Signed answers, by their signature.",
+        by: AnswerSignature.self)
     private static let verification = [
-        verifications, rejections, undecided, degraded, evidence, signedItems, receiptAnswers,
+        verifications, rejections, undecided, degraded, evidence, signedItems, receiptAnswers, signedAnswers,
     ]
 
     // MARK: - Requests to Apple

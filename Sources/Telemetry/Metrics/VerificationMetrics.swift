@@ -11,6 +11,7 @@ package final class VerificationMetrics: Sendable {
     private let evidence: [RequestSubject.Kind: PrometheusCounter]
     private let signedItems: [SignedItemLookup: PrometheusCounter]
     private let receiptAnswers: [Provenance.Source: PrometheusCounter]
+    private let signedAnswers: [AnswerSignature: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
         verifications = registry.counters(MetricCatalogue.verifications)
@@ -19,6 +20,7 @@ package final class VerificationMetrics: Sendable {
         evidence = registry.counters(MetricCatalogue.evidence)
         signedItems = registry.counters(MetricCatalogue.signedItems)
         receiptAnswers = registry.counters(MetricCatalogue.receiptAnswers)
+        signedAnswers = registry.counters(MetricCatalogue.signedAnswers)
     }
 
     /// Returns the counters for an answer, incremented each time a client gets it.
@@ -37,6 +39,8 @@ package final class VerificationMetrics: Sendable {
 
     /// Counts a look-up of a signed item among the items verified lately.
     package func countSignedItem(isKnown: Bool) { signedItems[isKnown ? .hit : .miss]?.increment() }
+
+    package func count(_ signature: AnswerSignature) { signedAnswers[signature]?.increment() }
 }
 
 package struct VerdictCounters: Sendable {
@@ -110,6 +114,18 @@ package enum SignedItemLookup: String, SeriesLabels {
     case hit, miss
 
     package static let labelNames = ["result"]
+}
+
+/// The signature of an answer.
+package enum AnswerSignature: String, SeriesLabels {
+    /// Made for this answer.
+    case made
+    /// Made for this request alone, which has a nonce.
+    case nonce
+    /// The signature of an earlier answer to the same request.
+    case repeated
+
+    package static let labelNames = ["signature"]
 }
 
 extension RequestSubject.Kind: SeriesLabels {

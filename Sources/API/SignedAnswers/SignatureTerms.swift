@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Clients
+internal import Gateway
+internal import HTTPServer
+
+/// The signature that a request demands for its answer. A class, because most requests demand none.
+final class SignatureTerms: Sendable {
+    enum Limits {
+        /// The characters of a nonce: 96 random bits in base64url at least.
+        static let nonce = 16...128
+    }
+
+    static let nonceField = "Gateway-Nonce"
+
+    let keys: AnswerKeys
+    /// A text of the client's that the signature covers; nil for an answer that may be repeated.
+    let nonce: String?
+
+    /// Returns nil for a request whose answer is not signed.
+    init?(_ header: RequestHeader, of client: Client, _ access: Access) throws(Problem) {
+        guard header.acceptsJOSE || client.signsAnswers else { return nil }
+        guard let keys = access.rules.answerKeys else { throw .answersNotSigned }
+        self.keys = keys
+        nonce = try Self.nonce(in: header.values(of: Self.nonceField))
+    }
+
+    /// - Parameter fields: the values of all lines.
+    private static func nonce(in fields: [String]) throws(Problem) -> String? {
+        guard let text = fields.first else { return nil }
+        guard fields.count == 1, Limits.nonce.contains(text.utf8.count), text.utf8.allSatisfy(\.isBase64URL) else {
+            throw .invalidNonce
+        }
+        return text
+    }
+}
