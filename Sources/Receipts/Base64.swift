@@ -127,6 +127,9 @@ public enum Base64 {
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
+    /// RFC 4648 §5.
+    private static let urlAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
     /// A bit above the three bytes of a group.
     private static let invalidGroup: UInt32 = 1 << 24
 
@@ -220,8 +223,18 @@ extension UInt8 {
 extension Base64 {
     /// Appends the base64 encoding of the bytes (RFC 4648 §4), padded and without line breaks.
     package static func append(encoding bytes: [UInt8], to text: inout [UInt8]) {
+        append(encoding: bytes.span, in: alphabet.span, isPadded: true, to: &text)
+    }
+
+    /// Appends the base64url encoding of the bytes without padding (RFC 4648 §5).
+    package static func append(encodingURL bytes: [UInt8], to text: inout [UInt8]) {
+        append(encoding: bytes.span, in: urlAlphabet.span, isPadded: false, to: &text)
+    }
+
+    private static func append(
+        encoding bytes: Span<UInt8>, in alphabet: Span<UInt8>, isPadded: Bool, to text: inout [UInt8]
+    ) {
         text.append(addingCapacity: encodedCount(of: bytes.count)) { output in
-            let bytes = bytes.span, alphabet = alphabet.span
             let end = bytes.count / 3 * 3
             for start in stride(from: 0, to: end, by: 3) {
                 let group = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
@@ -230,21 +243,7 @@ extension Base64 {
             guard end < bytes.count else { return }
             let last = end + 1 < bytes.count ? UInt32(bytes[end + 1]) << 8 : 0
             output.append(UInt32(bytes[end]) << 16 | last, digits: bytes.count - end + 1, alphabet)
-            output.append(repeating: UInt8(ascii: "="), count: end + 3 - bytes.count)
-        }
-    }
-
-    /// Appends the base64url encoding of the bytes without padding (RFC 4648 §5).
-    package static func append(encodingURL bytes: [UInt8], to text: inout [UInt8]) {
-        let start = text.count
-        append(encoding: bytes, to: &text)
-        text.removeLast(text.suffix(2).count { $0 == UInt8(ascii: "=") })
-        for index in start..<text.count {
-            switch text[index] {
-            case UInt8(ascii: "+"): text[index] = UInt8(ascii: "-")
-            case UInt8(ascii: "/"): text[index] = UInt8(ascii: "_")
-            default: break
-            }
+            if isPadded { output.append(repeating: UInt8(ascii: "="), count: end + 3 - bytes.count) }
         }
     }
 
