@@ -27,6 +27,7 @@ import outputs
 import pages
 import pictures
 import receivers
+import signed_answers
 import snippets
 from drill.processes import wait_until
 from report import Report
@@ -67,6 +68,7 @@ def main() -> int:
     if not chosen or "clients" in chosen:
         clients.run(report, gateway, loadtest)
         form_clients.run(report, gateway, loadtest)
+        signed_answers.run(report, gateway, loadtest)
     if "pictures" in chosen:
         pictures.run(report, gateway, loadtest)
     if not chosen or "receivers" in chosen:

@@ -35,8 +35,8 @@ struct HeaderFields: Sendable {
     private(set) var hasCredentials = false
     /// True for a request with `Prefer` or `Idempotency-Key`.
     private(set) var hasDeferralFields = false
-    /// True if `Accept` names `application/jose`.
-    private(set) var acceptsJOSE = false
+    private var namesJOSE = false
+    private var namesJSON = false
     /// True for `Content-Encoding` with another value than `identity`.
     private(set) var hasContentCoding = false
     /// True for `Expect: 100-continue`; nil for an unknown expectation.
@@ -65,7 +65,9 @@ struct HeaderFields: Sendable {
         case "origin": origin.add(line.value)
         case "upgrade": wantsUpgrade = true
         case "prefer", "idempotency-key": hasDeferralFields = true
-        case "accept": acceptsJOSE = acceptsJOSE || value.names(mediaType: "application/jose")
+        case "accept":
+            namesJOSE = namesJOSE || value.names(mediaType: "application/jose")
+            namesJSON = namesJSON || value.names(mediaType: "application/json")
         default: break
         }
     }
@@ -82,6 +84,10 @@ struct HeaderFields: Sendable {
             start = end + 1
         }
     }
+
+    /// True if `Accept` names `application/jose`, and not `application/json`: clients that are generated from a description
+    /// name every type in it.
+    var acceptsJOSE: Bool { namesJOSE && !namesJSON }
 
     /// RFC 9112 §9.3. A request to upgrade is answered without the upgrade, and later input is not read.
     func isLast(in version: RequestHeader.Version) -> Bool {

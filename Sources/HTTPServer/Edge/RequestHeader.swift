@@ -69,7 +69,7 @@ package struct RequestHeader: Sendable {
     /// True for a request with `Prefer` or `Idempotency-Key`, which may be answered later.
     package var hasDeferralFields: Bool { fields.hasDeferralFields }
 
-    /// True for a request whose `Accept` names `application/jose`.
+    /// True for a request whose `Accept` names `application/jose`, and not `application/json`.
     package var acceptsJOSE: Bool { fields.acceptsJOSE }
 
     /// The path as sent, without scheme, authority and query. Nothing is decoded.

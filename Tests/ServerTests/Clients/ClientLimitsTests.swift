@@ -202,8 +202,16 @@ struct ClientLimitsTests {
         #expect(ClientLimits().unknownIDsPerMinute == 20)
     }
 
+    @Test(arguments: [
+        (0, Mode.auto, 100, 2), (1, .auto, 100, 2), (12, .auto, 100, 4), (1, .apple, 100, 8), (1, .auto, 1, 1),
+        (12, .auto, 3, 3), (1, .apple, 7, 7),
+    ])
+    func `a nonce costs a token more, within the burst`(items: Int, mode: Mode, burst: Int, cost: Int) throws {
+        #expect(try Self.cost(of: items, mode: mode, divisor: 10, burst: burst, hasNonce: true) == cost)
+    }
+
     private static func cost(
-        of items: Int, mode: Mode, divisor: Int, burst: Int, isLookup: Bool = false
+        of items: Int, mode: Mode, divisor: Int, burst: Int, isLookup: Bool = false, hasNonce: Bool = false
     ) throws -> Int {
         let policy = ClientPolicy(
             subject: .client, rate: RatePolicy(name: "a", quota: 10, window: .seconds(1), burst: burst),
@@ -212,6 +220,7 @@ struct ClientLimitsTests {
         let client = Client(name: "shop", apps: .all, keys: [], limits: limits)
         var options = VerificationOptions()
         (options.mode, options.itemCount, options.isLookup) = (mode, items, isLookup)
+        options.hasNonce = hasNonce
         return try #require(client.charges(for: options, from: nil).first).cost
     }
 

@@ -34,7 +34,7 @@ struct DeferredSite {
 
     init(
         _ clients: [Client] = [shop, other], rules: JobRules = JobRules(), store: (any JobStore)? = nil,
-        ownership ownershipStore: (any OwnershipStore)? = nil
+        ownership ownershipStore: (any OwnershipStore)? = nil, answerKeys: AnswerKeys? = nil
     ) throws {
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let ports = FleetPorts(
@@ -52,7 +52,9 @@ struct DeferredSite {
         let check = OwnershipCheck(
             ownershipStore ?? EmbeddedOwnershipStore(OwnershipRules(), log: log) { .now() }, rules: OwnershipRules(),
             observe: { _ in }, onEvents: { _ in }, clock: { .now() })
-        access = CurrentAccess(Access(AccessRules(clients: clients, pepper: Secret("a pepper for the tests"))))
+        access = CurrentAccess(
+            Access(
+                AccessRules(clients: clients, pepper: Secret("a pepper for the tests"), answerKeys: answerKeys)))
         (self.store, watcher) = (store, JobWatcher(store))
         let admission = ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter())
         let charging = RequestCharging(admission, metrics: LimitMetrics(registry))

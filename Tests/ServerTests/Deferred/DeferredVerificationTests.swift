@@ -39,6 +39,17 @@ struct DeferredVerificationTests {
         #expect(site.events.now == [.created])
     }
 
+    @Test func `a signed answer is not deferred`() async throws {
+        let client = Client.deferring("shop", .undecided)
+        let site = try DeferredSite([client], answerKeys: AnswerKeys(repeating: 7))
+        #expect(try await site.verify(as: client).status == 202)
+        for fields in [HTTPHeaders([("Accept", "application/jose")]), Self.keyed("1").accepting("application/jose")] {
+            let answer = try await site.verify(as: client, fields)
+            #expect(answer.status == 200 && answer.field(.contentType) == "application/jose")
+        }
+        #expect(site.events.now == [.created])
+    }
+
     @Test func `a job that Apple does not answer either waits on`() async throws {
         let site = try DeferredSite()
         let answer = try await site.verify(Self.async)

@@ -47,6 +47,23 @@ struct RequestHeaderTests {
         guard case .made = header.requestID else { Issue.record("took over one of two identifiers"); return }
     }
 
+    @Test(arguments: [
+        (["application/jose"], true), (["Application/JOSE"], true), (["text/html, application/jose"], true),
+        (["application/problem+json", "application/jose;q=0.5"], true), ([" application/jose ; q=1 , */*"], true),
+        (["application/jose;v=1;Q=0.001"], true), (["application/jose,"], true),
+        (["application/json;q=0, application/jose"], true), (["application/json, application/jose"], false),
+        (["application/jose", "application/json;q=0.1"], false),
+        ([], false), ([""], false), (["*/*"], false), (["application/*"], false), (["application/json"], false),
+        (["application/jose+json"], false), (["xapplication/jose"], false), (["application/jose;q=0"], false),
+        (["application/jose; v=1; q=0.000"], false), ([",,,;;;,"], false), (["application/jos"], false),
+    ])
+    func `a signed answer is accepted if its media type is named with a weight, and JSON is not`(
+        fields: [String], accepts: Bool
+    ) throws {
+        let header = try Self.header([("Host", "x")] + fields.map { ("Accept", $0) })
+        #expect(header.acceptsJOSE == accepts)
+    }
+
     @Test func `API keys that appear twice are one list, which is not a valid key`() throws {
         let header = try Self.header([("Host", "x"), ("X-API-Key", "a"), ("x-api-key", "b"), ("Authorization", "c")])
         #expect(header.credentials.apiKey == "a, b" && header.credentials.authorization == "c")

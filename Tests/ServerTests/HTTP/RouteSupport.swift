@@ -110,6 +110,12 @@ extension Reply {
 }
 
 extension HTTPHeaders {
+    func accepting(_ mediaType: String) -> HTTPHeaders {
+        var fields = self
+        fields.add(name: "Accept", value: mediaType)
+        return fields
+    }
+
     func addingHost() -> HTTPHeaders {
         var fields = self
         fields.add(name: "Host", value: "localhost")

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Cryptography
+import Foundation
+import Testing
+
+@testable import Clients
+@testable import Receipts
+@testable import Server
+@testable import Settings
+
+/// A signed answer, verified with the published keys as an app does.
+struct VerifiedAnswer {
+    let header: NSDictionary
+    let claims: NSDictionary
+
+    /// - Parameter keySet: the published JWK Set.
+    init(_ jws: String, keySet: String) throws {
+        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
+        try #require(parts.count == 3)
+        header = try #require(Self.text(parts[0]).jsonObject)
+        claims = try #require(Self.text(parts[1]).jsonObject)
+        let keys = try #require(keySet.jsonObject?["keys"] as? [NSDictionary])
+        let jwk = try #require(keys.first { $0["kid"] as? String == header["kid"] as? String })
+        let point = try ["x", "y"].reduce([4]) { try $0 + Self.bytes(#require(jwk[$1] as? String)[...]) }
+        let made = PublicKey(point: point.span, on: .p256)
+        let key = try #require(made)
+        let signature = try Self.bytes(parts[2])
+        let isSigned = key.digest(of: Array("\(parts[0]).\(parts[1])".utf8).span, signedES256: signature.span) != nil
+        try #require(isSigned)
+    }
+
+    var answer: NSDictionary? { claims["answer"] as? NSDictionary }
+    var request: NSDictionary? { claims["request"] as? NSDictionary }
+    var verdict: String? { answer?["verdict"] as? String }
+    var nonce: String? { claims["nonce"] as? String }
+    var cache: String? { (answer?["provenance"] as? NSDictionary)?["cache"] as? String }
+
+    private static func bytes(_ text: Substring) throws -> [UInt8] {
+        let bytes = Base64URLDecoder.decode(Array(text.utf8).span)
+        return try #require(bytes)
+    }
+
+    private static func text(_ text: Substring) throws -> String { String(decoding: try bytes(text), as: UTF8.self) }
+
+    /// SHA-256 in base64url, as claims have it.
+    static func digest(_ bytes: [UInt8]) -> String { Base64.encodeURL(HashFunction.sha256.digest(of: bytes)) }
+
+    static func digest(_ text: String) -> String { digest(Array(text.utf8)) }
+}
+
+/// A gateway that signs answers, with a clock that stands still.
+struct SigningGateway {
+    static let app = "com.example.forge"
+
+    let gateway: RunningGateway
+    private let fields: [String]
+
+    /// - Parameters:
+    ///   - client: fields of the client in the clients file; none for a gateway without a clients file.
+    ///   - keys: the scalars of the keys.
+    static func with(
+        _ client: String..., keys: [UInt8] = [7], change: @escaping (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (SigningGateway) async throws -> Void
+    ) async throws {
+        let folder = try CertificateFolder()
+        try folder.write(Forged.pki.rootPEM, to: "receipts.pem")
+        try folder.write(SignedSamples.pki.root.pem, to: "transactions.pem")
+        for key in keys { try folder.write(ServerAPIKeyFixture.pem(key), to: "\(key).pem") }
+        let configure = { (configuration: inout GatewayConfiguration) in
+            configuration.trustRoots = ["receipts.pem", "transactions.pem"].map {
+                TrustRoot(path: folder.path($0), environments: [.production, .sandbox])
+            }
+            configuration.signedAnswers.keyFiles = keys.map { folder.path("\($0).pem") }
+            change(&configuration)
+        }
+        guard !client.isEmpty else {
+            return try await RunningGateway.with(configure) { try await body(SigningGateway(gateway: $0, fields: [])) }
+        }
+        let key = APIKey.random()
+        try await RunningGateway.withClient(key, client.joined(separator: "\n    "), change: configure) {
+            try await body(SigningGateway(gateway: $0, fields: ["X-API-Key: \(key.exposed)"]))
+        }
+    }
+
+    func verify(
+        _ members: [String: Any], accept: String? = "application/jose", nonce: String? = nil, more: [String] = []
+    ) async throws -> RawAnswer? {
+        let accepted = accept.map { ["Accept: \($0)"] } ?? [], nonces = nonce.map { ["Gateway-Nonce: \($0)"] } ?? []
+        return try await gateway.ask(
+            "POST /v1/verify", ["Content-Type: application/json"] + fields + accepted + nonces + more,
+            body: SignedSamples.body(members))
+    }
+
+    /// Sends a request, and verifies the signed answer.
+    func verified(
+        _ members: [String: Any], accept: String? = "application/jose", nonce: String? = nil
+    ) async throws -> VerifiedAnswer {
+        let answer = try #require(try await verify(members, accept: accept, nonce: nonce))
+        try #require(answer.status == 200 && answer.headers["content-type"] == "application/jose", "\(answer)")
+        return try VerifiedAnswer(answer.body, keySet: keySet())
+    }
+
+    func keySet() async throws -> String {
+        let answer = try #require(try await gateway.ask("GET /.well-known/jwks.json"))
+        try #require(answer.status == 200)
+        return answer.body
+    }
+
+    func scrape() async throws -> String {
+        try await gateway.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)?.body ?? ""
+    }
+}
