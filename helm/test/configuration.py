@@ -196,5 +196,6 @@ SECRETS = {
     "tls.crt": CERTIFICATE,
     "tls.key": KEY,
     "AuthKey_2X9R4HXF34.p8": _private_key(),
+    "answers.pem": _private_key(),
     "shop-webhook": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
 }

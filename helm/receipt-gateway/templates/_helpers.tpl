@@ -260,6 +260,9 @@ folders:
 {{- if $secrets.webhooks.existingSecret }}
 - {name: webhooks, secret: {{ $secrets.webhooks.existingSecret | quote }}}
 {{- end }}
+{{- if $secrets.signedAnswers.existingSecret }}
+- {name: signed-answers, secret: {{ $secrets.signedAnswers.existingSecret | quote }}}
+{{- end }}
 {{- if $secrets.redisTLS.existingSecret }}
 - {name: redis-tls, secret: {{ $secrets.redisTLS.existingSecret | quote }}}
 {{- end }}
