@@ -138,11 +138,6 @@ extension Problem {
 
     // MARK: - Of signed answers
 
-    static let answersNotSigned = Problem(
-        .notAcceptable, .answersNotSigned,
-        "This gateway signs no answers: its operator can set gateway.signed_answers.key_files. "
-            + "Or remove application/jose from Accept.")
-
     static let invalidNonce = Problem(
         .badRequest, .invalidNonce,
         "\(SignatureTerms.nonceField) must occur once, with \(SignatureTerms.Limits.nonce.lowerBound) to "

@@ -17,13 +17,13 @@ final class SignatureTerms: Sendable {
     /// A text of the client's that the signature covers; nil for an answer that may be repeated.
     let nonce: String?
 
-    /// Returns nil for a request whose answer is not signed.
-    init?(_ header: RequestHeader, of client: Client, _ access: Access) throws(Problem) {
-        guard header.acceptsJOSE || client.signsAnswers else { return nil }
-        guard let keys = access.rules.answerKeys else { throw .answersNotSigned }
-        self.keys = keys
-        nonce = try Self.nonce(in: header.values(of: Self.nonceField))
+    /// Returns nil for a request whose answer is not signed. Not an initialiser, which would allocate before it decides.
+    static func of(_ header: RequestHeader, _ client: Client, _ access: Access) throws(Problem) -> SignatureTerms? {
+        guard let keys = access.rules.answerKeys, client.signsAnswers || header.acceptsJOSE else { return nil }
+        return SignatureTerms(keys, nonce: try nonce(in: header.values(of: nonceField)))
     }
+
+    private init(_ keys: AnswerKeys, nonce: String?) { (self.keys, self.nonce) = (keys, nonce) }
 
     /// - Parameter fields: the values of all lines.
     private static func nonce(in fields: [String]) throws(Problem) -> String? {

@@ -77,18 +77,18 @@ package final class VerifyHandler: Sendable {
             throw Problem.unsupportedMediaType
         }
         let signedName = endpoint.signedName
-        let signature = signedName == nil ? nil : try SignatureTerms(context.header, of: client, access)
+        let signature = signedName == nil ? nil : try SignatureTerms.of(context.header, client, access)
         // A deferred answer is not signed.
         let terms =
             deferral != nil && endpoint.defersAnswers && signature == nil
             ? try DeferralTerms(context.header, of: client) : nil
         let call = Call(
             context: context, client: client, endpoint: endpoint, now: clock(), terms: terms, signature: signature)
-        let name = signature == nil ? endpoint.path : signedName ?? endpoint.path
         let key =
             endpoint.keepsAnswers && nearCache.keepsAnswers
             ? NearCache.Key(
-                endpoint: name, body: body.bytes, answersVersion: access.answersVersion, client: client.name)
+                endpoint: (signature == nil ? nil : signedName) ?? endpoint.path, body: body.bytes,
+                answersVersion: access.answersVersion, client: client.name)
             : nil
         // A job that the key names goes before a cached answer.
         guard terms?.key == nil, let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now)

@@ -162,10 +162,14 @@ package struct ClientsFile {
 
     private mutating func readSignedAnswers(_ fields: [String: Node]) -> Bool {
         let isWanted = value("signed_answers", of: fields) ?? false
-        if isWanted, !signsAnswers {
+        guard isWanted else { return false }
+        if !signsAnswers {
             report("signed_answers needs keys: set gateway.signed_answers.key_files", at: fields["signed_answers"])
         }
-        return isWanted
+        if let node = fields["defer"], node.scalar?.string != DeferralPolicy.onRequest.rawValue {
+            report("signed answers are never deferred: remove defer, or signed_answers", at: node)
+        }
+        return true
     }
 
     /// The fields of a client with API keys or certificates, beside its apps.

@@ -31,12 +31,11 @@ struct HeaderFields: Sendable {
     private(set) var requestID = SingleValue.none
     private(set) var traceparent = SingleValue.none
     private(set) var origin = SingleValue.none
+    private(set) var accept = SingleValue.none
     /// `Authorization` or `X-API-Key`.
     private(set) var hasCredentials = false
     /// True for a request with `Prefer` or `Idempotency-Key`.
     private(set) var hasDeferralFields = false
-    private var namesJOSE = false
-    private var namesJSON = false
     /// True for `Content-Encoding` with another value than `identity`.
     private(set) var hasContentCoding = false
     /// True for `Expect: 100-continue`; nil for an unknown expectation.
@@ -65,9 +64,7 @@ struct HeaderFields: Sendable {
         case "origin": origin.add(line.value)
         case "upgrade": wantsUpgrade = true
         case "prefer", "idempotency-key": hasDeferralFields = true
-        case "accept":
-            namesJOSE = namesJOSE || value.names(mediaType: "application/jose")
-            namesJSON = namesJSON || value.names(mediaType: "application/json")
+        case "accept": accept.add(line.value)
         default: break
         }
     }
@@ -85,10 +82,6 @@ struct HeaderFields: Sendable {
         }
     }
 
-    /// True if `Accept` names `application/jose`, and not `application/json`: clients that are generated from a description
-    /// name every type in it.
-    var acceptsJOSE: Bool { namesJOSE && !namesJSON }
-
     /// RFC 9112 §9.3. A request to upgrade is answered without the upgrade, and later input is not read.
     func isLast(in version: RequestHeader.Version) -> Bool {
         isClosing || wantsUpgrade || version == .http1_0 && !isKeptAlive
@@ -96,37 +89,6 @@ struct HeaderFields: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Returns true if a list of media ranges has this one, and not with the weight 0 (RFC 9110 §12.5.1).
-    fileprivate func names(mediaType: String) -> Bool {
-        var start = 0
-        while start + mediaType.utf8.count <= count {
-            let end = firstIndex(of: UInt8(ascii: ","), from: start) ?? count
-            let range = extracting(start..<end)
-            let typeEnd = range.firstIndex(of: UInt8(ascii: ";"), from: 0) ?? range.count
-            if range.extracting(range.trimmed(0..<typeEnd)).equalsIgnoringCase(mediaType) {
-                return !range.extracting(typeEnd...).hasWeightZero
-            }
-            start = end + 1
-        }
-        return false
-    }
-
-    /// True for parameters with `q=0`, with or without decimals (RFC 9110 §12.4.2).
-    private var hasWeightZero: Bool {
-        var start = 0
-        while start < count {
-            let end = firstIndex(of: UInt8(ascii: ";"), from: start + 1) ?? count
-            let parameter = extracting(trimmed(start + 1..<end))
-            if parameter.count > 2, parameter.extracting(..<2).equalsIgnoringCase("q=") {
-                return (2..<parameter.count).allSatisfy {
-                    parameter[$0] == UInt8(ascii: "0") || parameter[$0] == UInt8(ascii: ".")
-                }
-            }
-            start = end
-        }
-        return false
-    }
-
     /// True for an empty list of codings, and for `identity`, which some clients send (RFC 9110 §12.5.3).
     fileprivate var isNoCoding: Bool { count == 0 || equalsIgnoringCase("identity") }
 }

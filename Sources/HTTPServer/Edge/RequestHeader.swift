@@ -69,8 +69,17 @@ package struct RequestHeader: Sendable {
     /// True for a request with `Prefer` or `Idempotency-Key`, which may be answered later.
     package var hasDeferralFields: Bool { fields.hasDeferralFields }
 
-    /// True for a request whose `Accept` names `application/jose`, and not `application/json`.
-    package var acceptsJOSE: Bool { fields.acceptsJOSE }
+    /// True for a request whose `Accept` names `application/jose`, and not `application/json`: clients that are generated
+    /// from a description name every type in it. Evaluated only where answers are signed.
+    package var acceptsJOSE: Bool {
+        switch fields.accept {
+        case .none: return false
+        case .one(let list): return bytes.span.extracting(list).acceptsJOSE
+        case .several:
+            let list = list(of: "accept") ?? ""
+            return list.utf8.span.acceptsJOSE
+        }
+    }
 
     /// The path as sent, without scheme, authority and query. Nothing is decoded.
     var path: Span<UInt8> {

@@ -70,7 +70,6 @@ package struct Problem: ProblemError, Hashable {
         case invalidIdempotencyKey = "invalid_idempotency_key"
         case idempotencyKeyReused = "idempotency_key_reused"
         case tooManyIdempotencyKeys = "too_many_idempotency_keys"
-        case answersNotSigned = "answers_not_signed"
         case invalidNonce = "invalid_nonce"
     }
 

@@ -53,8 +53,7 @@ enum MethodLabel: String, CaseIterable, Sendable {
 struct CodeLabel: CaseIterable, Hashable, Sendable {
     private let code: Int?
     private static let codes = [
-        200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 409, 413, 414, 415, 417, 421, 422, 429, 431, 500, 501, 502,
-        503,
+        200, 202, 204, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 417, 421, 422, 429, 431, 500, 501, 502, 503,
         504, 505,
     ]
     static let allCases = codes.map { CodeLabel(code: $0) } + [CodeLabel(code: nil)]

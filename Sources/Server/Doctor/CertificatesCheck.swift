@@ -18,6 +18,7 @@ extension AreaCheck {
         report.ok("openssl", "\(ReceiptVerifier.openSSLVersion), with SHA-1, SHA-256, SHA-384, RSA and ECDSA")
         checkRoots()
         checkListeners()
+        checkAnswerKeys()
         if configuration.apple.isEnabled { checkAuthorities() }
     }
 
@@ -57,6 +58,12 @@ extension AreaCheck {
             "the certificate of the \(plane) plane \(certificate.end <= now ? "has expired" : "expires") on "
                 + "\(certificate.end.day): \(path)",
             "Replace the file; the gateway reloads it.")
+    }
+
+    private func checkAnswerKeys() {
+        guard let keys = try? AnswerKeys(configuration) else { return }
+        let others = configuration.signedAnswers.keyFiles.count - 1
+        report.ok("answers", "the key \(keys.signingKey.thumbprint) signs answers; other keys published: \(others)")
     }
 
     private func checkAuthorities() {

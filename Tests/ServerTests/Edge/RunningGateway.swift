@@ -81,6 +81,7 @@ extension RunningGateway {
     /// Runs a gateway with one client, whose entry in the clients file has these fields.
     static func withClient(
         _ key: APIKey, _ fields: String..., change: (inout GatewayConfiguration) -> Void = { _ in },
+        dependencies changeDependencies: (inout Dependencies) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
         let pepper = Secret("a pepper for the tests")
@@ -93,7 +94,7 @@ extension RunningGateway {
             { configuration in
                 (configuration.clientsFile, configuration.apiKeyPepper) = (file.path, pepper)
                 change(&configuration)
-            }, body)
+            }, dependencies: changeDependencies, body)
     }
 
     /// Sends a request; `line` is its method and target.

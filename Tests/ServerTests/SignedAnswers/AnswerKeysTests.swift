@@ -10,6 +10,7 @@ import Testing
 @testable import Clients
 @testable import Gateway
 @testable import HTTPServer
+@testable import Server
 @testable import Settings
 @testable import Telemetry
 
@@ -23,6 +24,10 @@ struct AnswerKeysTests {
         7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt
         -----END PRIVATE KEY-----
         """
+
+    private let folder: CertificateFolder
+
+    init() throws { folder = try CertificateFolder() }
 
     // MARK: - The key set
 
@@ -111,10 +116,42 @@ struct AnswerKeysTests {
             configurationProblems(settings, files: ["clients.yaml": client.replacing("true", with: "false")]).isEmpty)
     }
 
+    @Test(arguments: ["undecided", "degraded"])
+    func `a client whose answers are all signed has none deferred`(policy: String) {
+        let key = "keys: [{id: k, hash: \"hmac-sha256:\(String(repeating: "ab", count: 32))\"}]"
+        func problems(_ policy: String) -> [String] {
+            let client = "{name: shop, apps: '*', \(key), signed_answers: true, defer: \(policy)}"
+            return configurationProblems(reading: {
+                try ClientsFile(
+                    "clients: [\(client)]", path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0),
+                    signsAnswers: true)
+            })
+        }
+        #expect(
+            problems(policy) == [
+                "clients.yaml:1: signed answers are never deferred: remove defer, or signed_answers"
+            ])
+        #expect(problems("on_request").isEmpty)
+    }
+
+    @Test func `the doctor names the key that signs`() throws {
+        for key: UInt8 in [7, 8] { try folder.write(ServerAPIKeyFixture.pem(key), to: "\(key).pem") }
+        var configuration = GatewayConfiguration()
+        configuration.apple.isEnabled = false
+        func seen() -> String? {
+            let report = CheckReport(.certificates)
+            AreaCheck(configuration: configuration, report: report).checkCertificates()
+            return report.close().first { $0.subject == "answers" }?.seen
+        }
+        #expect(seen() == nil)
+        configuration.signedAnswers.keyFiles = ["7.pem", "8.pem"].map { folder.path($0) }
+        let name = try #require(ECSigningKey(repeating: 7)).thumbprint
+        #expect(seen() == "the key \(name) signs answers; other keys published: 1")
+    }
+
     // MARK: - Rotation
 
     @Test func `replaced files are noticed, sign new answers, and outdate cached ones`() throws {
-        let folder = try CertificateFolder()
         try folder.write(ServerAPIKeyFixture.pem(7), to: "first.pem")
         try folder.write(ServerAPIKeyFixture.pem(8), to: "second.pem")
         try folder.write("gateway: {signed_answers: {key_files: [first.pem, second.pem]}}", to: "gateway.yaml")
@@ -190,7 +227,7 @@ struct AnswerKeysTests {
         let header = try RequestContext.forTests(
             .init(fields.map { ($0.key, $0.value) } + [("Accept", "application/jose")])
         ).header
-        let terms = try #require(try SignatureTerms(header, of: .loopback, access))
+        let terms = try #require(try SignatureTerms.of(header, .loopback, access))
         let answer = Answer(
             verdict: .undecided(.notCached),
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: Timestamp(millisecondsSince1970: 0)),

@@ -2,6 +2,7 @@
 
 import Cryptography
 import Foundation
+import ReceiptForge
 import Testing
 
 @testable import Clients
@@ -49,10 +50,12 @@ struct VerifiedAnswer {
     static func digest(_ text: String) -> String { digest(Array(text.utf8)) }
 }
 
-/// A gateway that signs answers, with a clock that stands still.
+/// A gateway that signs answers. Its clock stands still, so that cached answers stay fresh.
 struct SigningGateway {
     static let app = "com.example.forge"
 
+    /// The time of its clock.
+    let now: Timestamp
     let gateway: RunningGateway
     private let fields: [String]
 
@@ -74,12 +77,16 @@ struct SigningGateway {
             configuration.signedAnswers.keyFiles = keys.map { folder.path("\($0).pem") }
             change(&configuration)
         }
+        let now = Timestamp.now()
+        let stopClock = { (dependencies: inout Dependencies) in dependencies.clock = { now } }
         guard !client.isEmpty else {
-            return try await RunningGateway.with(configure) { try await body(SigningGateway(gateway: $0, fields: [])) }
+            return try await RunningGateway.with(configure, dependencies: stopClock) {
+                try await body(SigningGateway(now: now, gateway: $0, fields: []))
+            }
         }
-        let key = APIKey.random()
-        try await RunningGateway.withClient(key, client.joined(separator: "\n    "), change: configure) {
-            try await body(SigningGateway(gateway: $0, fields: ["X-API-Key: \(key.exposed)"]))
+        let key = APIKey.random(), entry = client.joined(separator: "\n    ")
+        try await RunningGateway.withClient(key, entry, change: configure, dependencies: stopClock) {
+            try await body(SigningGateway(now: now, gateway: $0, fields: ["X-API-Key: \(key.exposed)"]))
         }
     }
 
@@ -98,7 +105,7 @@ struct SigningGateway {
     ) async throws -> VerifiedAnswer {
         let answer = try #require(try await verify(members, accept: accept, nonce: nonce))
         try #require(answer.status == 200 && answer.headers["content-type"] == "application/jose", "\(answer)")
-        return try VerifiedAnswer(answer.body, keySet: keySet())
+        return try VerifiedAnswer(answer.body, keySet: try await keySet())
     }
 
     func keySet() async throws -> String {

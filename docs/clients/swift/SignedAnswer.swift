@@ -23,7 +23,7 @@ import Foundation
 /// Not an answer of the gateway to this request, or an old one.
 struct Untrusted: Error { let why: String }
 
-/// What a request was about, each value as `digest` makes it.
+/// The subject of a request, each value as `digest` makes it.
 struct BoundRequest: Decodable, Equatable {
     /// Of the bytes of an app receipt, or of the text of one JWS.
     var receipt: String?
