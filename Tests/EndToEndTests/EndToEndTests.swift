@@ -179,7 +179,11 @@ import TestSupport
     }
 
     @Test func `every operation of the description exists`() async throws {
-        let gateway = try await RunningGateway(["GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true"])
+        let folder = try ScratchFolder()
+        let gateway = try await RunningGateway([
+            "GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true",
+            "GATEWAY_SIGNED_ANSWERS_KEY_FILES": folder.write(Self.answerKey, to: "answers.pem"),
+        ])
         let api = try APIDescription()
         // A stream of events does not end: the tests of the status page cover it.
         for (path, method, isOnDataPlane) in api.operations
@@ -195,7 +199,7 @@ import TestSupport
         // A house rule compares the operations of the proxy with the code.
         let paths = Set(api.operations.map(\.path)).filter { !$0.hasPrefix("/v1/apple/") }.sorted()
         let known = [
-            "/api", "/apiencrypted", "/apple/notifications", "/apple/notifications/{token}",
+            "/.well-known/jwks.json", "/api", "/apiencrypted", "/apple/notifications", "/apple/notifications/{token}",
             "/v1/cache/transactions/{id}", "/v1/erasures", "/v1/events", "/v1/ownership/{original_transaction_id}",
             "/v1/status", "/v1/verifications/{id}", "/v1/verify", "/verifyReceipt",
         ]
@@ -203,6 +207,15 @@ import TestSupport
         #expect(paths == (ofOperators + known).sorted())
         #expect(try api.faultsOfExample(of: "GET", "/v1/events") == [])
     }
+
+    /// The key of RFC 7515 §A.3.1.
+    private static let answerKey = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjpsQnnGQmL+YBIff
+        H1136cspYG6+0iY7X1fCE9+E9LKhRANCAAR/zc4ncPbEXUGDy+5v20t7WAczNXvp
+        7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt
+        -----END PRIVATE KEY-----
+        """
 
     @Test func `the status with a known end of Apple's endpoint is as described, and so is the example`() async throws {
         let gateway = try await RunningGateway([

@@ -147,12 +147,16 @@ def _settings(stage: Stage) -> tuple[str, dict[str, str]]:
         "unknown_ids_per_minute": 1_000_000,
     }
     file.write_text(json.dumps(clients))
+    signing = stage.folder / "answers.pem"
+    words = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", signing]
+    subprocess.run(words, check=True, capture_output=True)
     return key, settings | {
         "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": stage.apple["production"].removesuffix("/verifyReceipt"),
         "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": stage.apple["sandbox"].removesuffix("/verifyReceipt"),
         "GATEWAY_EVENTS_KEEP_SIGNED_DATA": "true",
         "GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true",
         "GATEWAY_NOTIFICATIONS_TOKEN": TOKEN,
+        "GATEWAY_SIGNED_ANSWERS_KEY_FILES": str(signing),
     }
 
 

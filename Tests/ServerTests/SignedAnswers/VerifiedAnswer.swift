@@ -63,8 +63,7 @@ struct SigningGateway {
     ///   - client: fields of the client in the clients file; none for a gateway without a clients file.
     ///   - keys: the scalars of the keys.
     static func with(
-        _ client: String..., keys: [UInt8] = [7], change: @escaping (inout GatewayConfiguration) -> Void = { _ in },
-        _ body: (SigningGateway) async throws -> Void
+        _ client: String..., keys: [UInt8] = [7], _ body: (SigningGateway) async throws -> Void
     ) async throws {
         let folder = try CertificateFolder()
         try folder.write(Forged.pki.rootPEM, to: "receipts.pem")
@@ -75,7 +74,6 @@ struct SigningGateway {
                 TrustRoot(path: folder.path($0), environments: [.production, .sandbox])
             }
             configuration.signedAnswers.keyFiles = keys.map { folder.path("\($0).pem") }
-            change(&configuration)
         }
         let now = Timestamp.now()
         let stopClock = { (dependencies: inout Dependencies) in dependencies.clock = { now } }
@@ -91,11 +89,11 @@ struct SigningGateway {
     }
 
     func verify(
-        _ members: [String: Any], accept: String? = "application/jose", nonce: String? = nil, more: [String] = []
+        _ members: [String: Any], accept: String? = "application/jose", nonce: String? = nil
     ) async throws -> RawAnswer? {
         let accepted = accept.map { ["Accept: \($0)"] } ?? [], nonces = nonce.map { ["Gateway-Nonce: \($0)"] } ?? []
         return try await gateway.ask(
-            "POST /v1/verify", ["Content-Type: application/json"] + fields + accepted + nonces + more,
+            "POST /v1/verify", ["Content-Type: application/json"] + fields + accepted + nonces,
             body: SignedSamples.body(members))
     }
 
