@@ -12,7 +12,7 @@ final class EvaluatedRequest: Sendable {
     let verifier: LocalVerifier
     /// The interface that Apple answers by.
     let api: UpstreamAPI
-    private let rules: EvaluationRules
+    let rules: EvaluationRules
     /// The purchases in the evidence and in notifications.
     private let entitlements: Entitlements
     /// The time up to which notifications have reported the state of all chains; nil if they have not.
@@ -38,11 +38,11 @@ final class EvaluatedRequest: Sendable {
             rules: rules.states(knownAt: subject.evidence?.signingTime, of: subject))
     }
 
-    private init(
-        copying other: EvaluatedRequest, api: UpstreamAPI? = nil, entitlements: Entitlements? = nil,
-        lacksStates: Bool? = nil
+    init(
+        copying other: EvaluatedRequest, request: VerificationRequest? = nil, api: UpstreamAPI? = nil,
+        entitlements: Entitlements? = nil, lacksStates: Bool? = nil
     ) {
-        (subject, request, now, rules) = (other.subject, other.request, other.now, other.rules)
+        (subject, self.request, now, rules) = (other.subject, request ?? other.request, other.now, other.rules)
         verifier = other.verifier
         (notifiedUntil, isNotified) = (other.notifiedUntil, other.isNotified)
         self.api = api ?? other.api

@@ -118,6 +118,21 @@ extension UpstreamVerification {
         return connection.lifecycle.moves(identity.fraction, from: endpoint, at: evaluated.now)
     }
 
+    /// The interface that would answer the request if it required Apple's answer; nil if none can.
+    func interface(for evaluated: EvaluatedRequest) -> UpstreamAPI? { (try? interfaces(for: evaluated))?.first }
+
+    /// Returns true if this interface can answer the request, whichever the operator permits for receipts.
+    func canAnswer(_ evaluated: EvaluatedRequest, by api: UpstreamAPI) -> Bool {
+        switch api {
+        case .verifyReceipt: evaluated.subject.evidence?.receiptBytes != nil && secret(for: evaluated) != nil
+        case .serverAPI: hasServerAPIKey(forApp: evaluated.subject.bundleID) && evaluated.lookupIDs.first != nil
+        }
+    }
+
+    func guards(of api: UpstreamAPI, for evaluated: EvaluatedRequest) -> UpstreamGuard {
+        connection.guards[api.endpoint(of: evaluated.subject)]
+    }
+
     private func secret(for evaluated: EvaluatedRequest) -> Secret? {
         evaluated.request.options.sentSecret ?? connection.upstream.secret(forApp: evaluated.subject.bundleID)
     }
@@ -151,6 +166,22 @@ extension UpstreamVerification {
             evaluated.showsLatestReceipt
         else { return answer }
         return answer.replacing(earlierUpstreamBody: await earlierBody(about: evaluated, gaps))
+    }
+
+    /// Returns the answer of one interface, which counts as no answer to a client; else the reason why there is none.
+    func answer(to evaluated: EvaluatedRequest, by api: UpstreamAPI) async -> Result<Answer, DegradedReason> {
+        let evaluated = evaluated.answered(by: api).holdingValues
+        guard let result = try? await found(evaluated, by: ContinuousClock.now + waitLimit(for: evaluated)) else {
+            return .failure(.upstreamSaturated)
+        }
+        switch result {
+        case .failure(let gap): return .failure(gap.reasons.first ?? .upstreamSlow)
+        case .success(let found):
+            let answer = evaluated.answer(
+                found.result, from: found.cache, found.cacheStatus, degradedBecause: found.reasons)
+            guard let answer, found.reasons.isEmpty else { return .failure(found.reasons.first ?? .upstreamSlow) }
+            return .success(answer)
+        }
     }
 
     private func found(

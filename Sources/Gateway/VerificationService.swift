@@ -19,22 +19,26 @@ package final class VerificationService: Sendable {
     private let rules: EvaluationRules
     private let states: NotifiedStates?
     private let apple: UpstreamVerification?
+    private let comparisons: AnswerComparisons?
     private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
 
     /// - Parameters:
     ///   - lateRenewal: the time for which the renewal of a subscription may be late.
     ///   - states: what notifications have reported; nil if none are received.
     ///   - apple: nil if no requests are sent to Apple.
+    ///   - comparisons: receives all answers; nil if none is compared.
     ///   - onVerification: receives the duration of each local verification, and the rule that the evidence breaks.
     package init(
         verifier: CurrentVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
         lateRenewal: Duration = SubscriptionTimeline.Limits.lateRenewal,
         states: NotifiedStates? = nil, apple: UpstreamVerification? = nil,
+        comparisons: AnswerComparisons? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
         rules = EvaluationRules(
             freshness: freshness, clockSkew: verifier.now.policy.clockSkew, lateRenewal: lateRenewal)
         (self.verifier, self.states, self.apple) = (verifier, states, apple)
+        self.comparisons = comparisons
         self.onVerification = onVerification
     }
 
@@ -74,8 +78,12 @@ package final class VerificationService: Sendable {
             // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
         }
-        return try answer(
-            EvaluatedRequest(.signed(evidence), for: request, at: now, by: verifier, rules: rules))
+        let evaluated = EvaluatedRequest(.signed(evidence), for: request, at: now, by: verifier, rules: rules)
+        guard let comparisons, comparisons.isSampled() else { return try answer(evaluated) }
+        return try answer(evaluated).map { answer in
+            comparisons.offer(answer, to: evaluated)
+            return answer
+        }
     }
 
     private func lookUp(

@@ -175,7 +175,7 @@ extension UpstreamGuard.State {
     }
 
     /// Returns true if the breaker would reject the request, so that it neither waits nor is charged.
-    private func isOpen(at now: Instant) -> Bool {
+    fileprivate func isOpen(at now: Instant) -> Bool {
         guard breaker.mode != .metricsOnly, case .open(let end) = breaker.state else { return false }
         return end.map { now < $0 } ?? true
     }
@@ -218,6 +218,17 @@ extension UpstreamGuard {
         for (transition, times) in transitions {
             for _ in 0..<times { observe(.breakerChanged(endpoint, transition)) }
         }
+    }
+
+    /// True if more requests would hardly delay those of clients: the endpoint answers, nobody waits, and half of the slots
+    /// and of the budget are free.
+    var isIdle: Bool {
+        let now = Instant.now
+        return (budget?.isHalfFull(at: now) ?? true)
+            && state.withLock { state in
+                state.waiting.isEmpty && state.pause.remaining(at: now) == nil && !state.isOpen(at: now)
+                    && state.limit.inFlight * 2 < state.limit.limit
+            }
     }
 
     func pause(for span: Duration) {
@@ -284,6 +295,8 @@ final class UpstreamBudget: Sendable {
         if let span = admission.outcomes.first?.timeUntilFull { fullAt.withLock { $0 = .now + span } }
         return admission.isAdmitted
     }
+
+    func isHalfFull(at now: Instant) -> Bool { charge.bucket.policy.tokenBucket.capacity <= 2 * remaining(at: now) }
 
     func remaining(at now: Instant) -> Int {
         let bucket = charge.bucket.policy.tokenBucket
