@@ -18,18 +18,19 @@ package struct FleetStore: Sendable {
     package let deliveries: any DeliveryStore
     package let jobs: any JobStore
     package let ownership: any OwnershipStore
+    package let comparisons: any ComparisonStore
     package let erasure: Erasure
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 
     package init(
         ports: FleetPorts, notifications: any NotificationStore, events: any EventLog & EventWriter,
-        deliveries: any DeliveryStore, jobs: any JobStore, ownership: any OwnershipStore, erasure: Erasure,
-        service: (any Service)?
+        deliveries: any DeliveryStore, jobs: any JobStore, ownership: any OwnershipStore,
+        comparisons: any ComparisonStore, erasure: Erasure, service: (any Service)?
     ) {
         (self.ports, self.notifications, self.events) = (ports, notifications, events)
         (self.deliveries, self.jobs, self.ownership) = (deliveries, jobs, ownership)
-        (self.erasure, self.service) = (erasure, service)
+        (self.comparisons, self.erasure, self.service) = (comparisons, erasure, service)
     }
 }
 
@@ -97,6 +98,7 @@ extension FleetStore {
                 leases: RedisFlightLeases(store: store, names: names, waits: storeEvents.leaseWaits),
                 fleetState: fleetState, states: notifications),
             notifications: notifications, events: events, deliveries: deliveries, jobs: jobs, ownership: ownership,
+            comparisons: RedisComparisons(bulk, keys: keys, observe: observe),
             erasure: Erasure(
                 [notifications, events, deliveries, jobs],
                 purge: CachedResultPurge { (purges) throws(StoreUnreachable) in
@@ -120,7 +122,7 @@ extension RedisClientConfiguration {
         configuration.node.commandDeadline = max(node.commandDeadline, RedisNotifications.Limits.commandDeadline)
         configuration.node.scripts =
             NotificationScripts.all + EventScripts.all + DeliveryScripts.all + JobScripts.all + OwnershipScripts.all
-            + ErasureScripts.all + [LeaseScripts.release] + RedisPurges.scripts
+            + ErasureScripts.all + [LeaseScripts.release, RedisComparisons.counting] + RedisPurges.scripts
         configuration.node.limits.maximumReplyBytes = RedisJobStore.Limits.replyBytes
         configuration.node.trackedPrefixes = []
         return configuration

@@ -43,7 +43,7 @@ extension FleetStore {
             let ownership = EmbeddedOwnershipStore(configuration.ownership, log: events, clock: clock)
             self.init(
                 ports: ports, notifications: notifications, events: events, deliveries: deliveries, jobs: jobs,
-                ownership: ownership,
+                ownership: ownership, comparisons: EmbeddedComparisonStore(),
                 erasure: Erasure(
                     [events, deliveries, jobs], purge: CachedResultPurge(cache.purges.purge),
                     indexes: [notifications, ownership],

@@ -30,6 +30,7 @@ struct GatewayMetrics: Sendable {
     let jobSurveys = JobSurveys()
     let ownership: OwnershipMetrics
     let erasures: ErasureMetrics
+    let comparisons: ComparisonMetrics
 
     init(
         _ configuration: GatewayConfiguration, lifecycle: ServerLifecycle, bodyBudget: BodyBudget,
@@ -79,6 +80,7 @@ struct GatewayMetrics: Sendable {
         ignoredClaims = IgnoredClaims(registry, logger: dependencies.logger, clock: dependencies.clock)
         ownership = OwnershipMetrics(registry)
         erasures = ErasureMetrics(registry)
+        comparisons = ComparisonMetrics(registry)
         reload = ReloadMetrics(registry, at: dependencies.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
     }

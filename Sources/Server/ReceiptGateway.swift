@@ -32,7 +32,7 @@ struct ReceiptGateway: AsyncParsableCommand {
             ServeCommand.self, InitCommand.self, CheckConfigurationCommand.self, DoctorCommand.self,
             HealthCommand.self, VerifyFileCommand.self, NotificationsCommand.self, EventsCommand.self,
             WebhookCommand.self,
-            VerificationsCommand.self, HashKeyCommand.self, SealKeyCommand.self,
+            VerificationsCommand.self, ComparisonCommand.self, HashKeyCommand.self, SealKeyCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

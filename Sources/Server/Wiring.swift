@@ -116,10 +116,11 @@ struct Wiring {
             configuration.apple, access: access, upstreams: upstreams, fleet: fleet, lookups: lookups,
             verifier: verifier, observe: metrics.upstream.observe, tracing: tracing, in: dependencies)
         if let client = apple?.serverAPI { metrics.serverAPI.follow(client) }
+        let comparisons = comparisons(apple, into: fleet)
         let verification = VerificationService(
             verifier: verifier, lateRenewal: configuration.events.rules.expiryDelay,
             states: NotifiedStates(fleet.ports, observe: metrics.upstream.observe), apple: apple?.verification,
-            onVerification: tracing.onVerification)
+            comparisons: comparisons, onVerification: tracing.onVerification)
         let notifications = notifications(fleet, verifier, verification, lookups, onEvents: onEvents)
         let charging = charging(by: fleet)
         let ownership = ownership(of: fleet, onEvents: onEvents)
@@ -143,7 +144,7 @@ struct Wiring {
             traces.map { UnprintedService($0) }, fleet.service.map { UnprintedService($0) },
             webhooks.map { UnprintedService($0) },
             apple.map { UnprintedService("TransportService", atShutdown: $0.transport.shutdown) },
-            notifications.service, jobs.service,
+            notifications.service, jobs.service, service(comparisons, fleet),
             recovery(from: apple?.serverAPI, into: notifications.intake, notifications.losses, fleet),
             reloadService(verifier).map { UnprintedService($0) },
         ]
@@ -303,6 +304,7 @@ struct Wiring {
                 configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
                 notifications: metrics.notificationSurveys, webhooks: metrics.webhookSurveys,
                 lastAttempts: { [webhooks = metrics.webhooks] in webhooks.lastAttempts }, jobs: metrics.jobSurveys,
+                comparisons: { [comparisons = metrics.comparisons] in comparisons.last },
                 registry: metrics.registry,
                 hasServerAPIKey: hasServerAPIKey, appsWithoutKey: appsWithoutKey, clock: dependencies.clock))
         let logLevel = LogLevelRoute(

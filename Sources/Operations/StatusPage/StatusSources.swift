@@ -26,6 +26,8 @@ package struct StatusSources: Sendable {
     /// Returns this node's last attempts to deliver events, by endpoint.
     let lastAttempts: @Sendable () -> [String: LastAttempts]
     let jobs: JobSurveys
+    /// Returns the results of comparisons; none if no answer is compared.
+    let comparisons: @Sendable () -> [ComparisonPair: ComparisonTally]
     let clock: @Sendable () -> Timestamp
     private let instruments: StatusInstruments
     private let connections: PrometheusGauge
@@ -39,7 +41,8 @@ package struct StatusSources: Sendable {
         _ configuration: GatewayConfiguration, health: NodeHealth, upstreams: UpstreamState,
         reloads: ReloadHistory, bodyBudget: BodyBudget, notifications: NotificationSurveys,
         webhooks: WebhookSurveys, lastAttempts: @escaping @Sendable () -> [String: LastAttempts],
-        jobs: JobSurveys, registry: PrometheusRegistry,
+        jobs: JobSurveys, comparisons: @escaping @Sendable () -> [ComparisonPair: ComparisonTally],
+        registry: PrometheusRegistry,
         hasServerAPIKey: @escaping @Sendable () -> Bool, appsWithoutKey: @escaping @Sendable () -> [String],
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -52,6 +55,7 @@ package struct StatusSources: Sendable {
         self.webhooks = webhooks
         self.lastAttempts = lastAttempts
         self.jobs = jobs
+        self.comparisons = comparisons
         self.hasServerAPIKey = hasServerAPIKey
         self.appsWithoutKey = appsWithoutKey
         self.clock = clock
@@ -77,7 +81,7 @@ package struct StatusSources: Sendable {
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
         let apple = [apple(windows), serverAPI(windows), sunset(at: now), receipts(windows.all, at: now)]
         return [node(windows, at: now)] + apple.compactMap(\.self) + notificationTables(windows)
-            + [webhookTable(at: now), jobTable(windows)].compactMap(\.self) + [
+            + [webhookTable(at: now), jobTable(windows)].compactMap(\.self) + comparisonTables() + [
                 caches(windows), limits(windows), store(windows),
             ]
     }

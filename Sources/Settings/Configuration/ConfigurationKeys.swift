@@ -15,7 +15,7 @@ internal import Telemetry
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
         http + admin + shutdown + access + verification + signedAnswers + apple + notifications + events + webhooks
-        + ownership + jobs + form + redis + logs + traces
+        + ownership + jobs + comparison + form + redis + logs + traces
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -153,6 +153,14 @@ package enum ConfigurationKeys {
         .init("jobs.max_count", \.jobs.maximumCount, in: 1...1_000_000),
         .init("jobs.max_bytes", \.jobs.maximumBytes.byteCount, in: .kibibytes(64)...(.mebibytes(65_536))),
         .init("jobs.max_total_bytes", \.jobs.maximumTotalBytes.byteCount, in: .kibibytes(64)...(.mebibytes(1_048_576))),
+    ]
+
+    private static let comparison: [ConfigurationKey] = [
+        .init("comparison.mode", \.comparison.mode),
+        .init("comparison.share", \.comparison.share, in: ComparisonRules.Limits.share),
+        .init(
+            "comparison.max_requests_per_second", \.comparison.requestsPerSecond,
+            in: ComparisonRules.Limits.requestsPerSecond),
     ]
 
     private static let form: [ConfigurationKey] = [

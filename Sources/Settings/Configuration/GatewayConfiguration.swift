@@ -3,7 +3,7 @@
 package import Clients
 internal import Cryptography
 package import Customers
-internal import Gateway
+package import Gateway
 package import HTTPServer
 package import Receipts
 package import RedisStore
@@ -38,6 +38,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var webhooks = WebhooksConfiguration()
     package var jobs = JobRules()
     package var ownership = OwnershipRules()
+    package var comparison = ComparisonRules()
     package var traces = TracesConfiguration()
 }
 
@@ -60,6 +61,8 @@ package struct WebhooksConfiguration: Hashable, Sendable {
     package var timeout: Duration = .seconds(15)
     package var concurrency = 16
 }
+
+extension ComparisonMode: ConfigurationValue {}
 
 extension Int {
     /// A number of bytes as the value of a setting.
@@ -118,6 +121,13 @@ extension GatewayConfiguration {
                 is \(http.deadlines.answer.configurationText), less than gateway.apple.deadline \
                 (\(apple.timeouts.deadline.configurationText)): requests that wait for Apple would get no answer; raise the \
                 first, or lower the second
+                """
+            ),
+            (
+                comparison.mode != .off && !apple.isEnabled, "gateway.comparison.mode",
+                """
+                is \(comparison.mode.rawValue), and gateway.apple.enabled is false: each comparison needs answers of Apple; \
+                remove the first, or set the second to true
                 """
             ),
         ]
