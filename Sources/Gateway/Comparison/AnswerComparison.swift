@@ -34,6 +34,8 @@ struct AnswerComparison {
         static let moment: Duration = .seconds(60)
         /// Apple's longest grace period. A payment within it renews from the end of the period before.
         static let grace: Duration = .seconds(28 * 86_400)
+        /// `verifyReceipt` dates the first purchase minutes later in some renewals.
+        static let originalDate: Int64 = 3600
     }
 
     private let earlier: ComparedAnswer
@@ -85,7 +87,7 @@ struct AnswerComparison {
 
     // MARK: - Transactions
 
-    /// Compares the transactions, and returns those of both answers as they were known at the time of the earlier answer.
+    /// Compares the transactions, and returns the transactions of both answers as they were known at the time of the earlier answer.
     private mutating func compareTransactions() -> (earlier: [Transaction], later: [Transaction]) {
         let (earlierIndices, laterIndices) = (earlier.transactions.indicesByID, later.transactions.indicesByID)
         var known: (earlier: [Transaction], later: [Transaction]) = ([], [])
@@ -137,9 +139,14 @@ struct AnswerComparison {
         texts(.productID, first.productID, second.productID, product)
         if !first.isRenamed(to: second) { texts(.originalTransactionID, first.chainID, second.chainID, product) }
         dates(.purchaseDate, first.purchaseDate, second.purchaseDate, product)
-        dates(.originalPurchaseDate, first.originalPurchaseDate, second.originalPurchaseDate, product)
+        dates(
+            .originalPurchaseDate, first.originalPurchaseDate, second.originalPurchaseDate, product,
+            within: Limits.originalDate)
         flags(.isTrialPeriod, first.isTrialPeriod, second.isTrialPeriod, product)
-        flags(.isInIntroOfferPeriod, first.isInIntroOfferPeriod, second.isInIntroOfferPeriod, product)
+        // Old answers of `verifyReceipt` call a trial both.
+        if first.isTrialPeriod != true, second.isTrialPeriod != true {
+            flags(.isInIntroOfferPeriod, first.isInIntroOfferPeriod, second.isInIntroOfferPeriod, product)
+        }
         words(.ownership, first.ownership?.rawValue, second.ownership?.rawValue, product)
         texts(.subscriptionGroup, first.subscriptionGroupID, second.subscriptionGroupID, product)
         texts(.webOrderLineItem, first.webOrderLineItemID, second.webOrderLineItemID, product)
@@ -178,7 +185,7 @@ struct AnswerComparison {
 
     // MARK: - Plans and states
 
-    /// Compares plans, which have no time: only those of one moment can be compared.
+    /// Compares plans, which have no time: only plans of one moment can be compared.
     private mutating func comparePlans() {
         let names = names(earlier.transactions, later.transactions)
         for first in earlier.answer.renewals {
@@ -249,12 +256,14 @@ extension AnswerComparison {
     }
 
     /// Receipts have whole seconds.
+    /// - Parameter tolerance: the seconds that are no difference.
     private mutating func dates(
-        _ field: ComparedField, _ first: Timestamp?, _ second: Timestamp?, _ product: String?
+        _ field: ComparedField, _ first: Timestamp?, _ second: Timestamp?, _ product: String?,
+        within tolerance: Int64 = 0
     ) {
         guard let first, let second else { return }
         let (one, other) = (first.millisecondsSince1970 / 1000, second.millisecondsSince1970 / 1000)
-        guard one != other else { return }
+        guard (one - other).magnitude > tolerance else { return }
         report(
             field, one < other ? "earlier" : "later", one < other ? "later" : "earlier", product, seconds: other - one)
     }

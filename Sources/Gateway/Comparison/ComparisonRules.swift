@@ -26,7 +26,7 @@ package struct ComparisonRules: Hashable, Sendable {
 
 /// The comparisons that the operator wants. The raw values appear in the configuration.
 package enum ComparisonMode: String, CaseIterable, Hashable, Sendable {
-    case off
+    case off = "none"
     case localAndApple = "local_apple"
     case verifyReceiptAndServerAPI = "verify_receipt_server_api"
     case both
@@ -48,7 +48,8 @@ package enum ComparisonPair: String, CaseIterable, Hashable, Sendable {
     case verifyReceiptAndServerAPI = "verify_receipt_server_api"
 }
 
-/// A field of answers that is compared. The raw values are those of answers, and appear in metrics and reports.
+/// A field of answers that is compared. The raw values are names of answers where there are such, and appear in metrics and
+/// reports.
 package enum ComparedField: String, CaseIterable, Hashable, Sendable {
     case verdict
     /// A transaction that one source lacks.

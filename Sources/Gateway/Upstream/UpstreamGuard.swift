@@ -220,8 +220,8 @@ extension UpstreamGuard {
         }
     }
 
-    /// True if more requests would hardly delay those of clients: the endpoint answers, nobody waits, and half of the slots
-    /// and of the budget are free.
+    /// True if more requests would hardly delay clients: the endpoint answers, no request waits, and half of the slots and of
+    /// the budget are free.
     var isIdle: Bool {
         let now = Instant.now
         return (budget?.isHalfFull(at: now) ?? true)

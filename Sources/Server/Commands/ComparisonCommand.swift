@@ -33,7 +33,7 @@ struct ComparisonReportCommand: AsyncParsableCommand {
               receipt-gateway comparison report
               receipt-gateway comparison report --format json
 
-            The gateways compare answers while gateway.comparison.mode is not off.
+            The gateways compare answers if gateway.comparison.mode names a pair of sources.
 
             Exit status: 0 for success, also with differences, 1 if Redis does not answer, 64 if the command line is \
             wrong, 78 if the configuration is wrong or has no Redis.
