@@ -33,7 +33,7 @@ struct AnswerComparison {
         /// Answers that are no further apart are of one moment.
         static let moment: Duration = .seconds(60)
         /// Apple's longest grace period. A payment within it renews from the end of the period before.
-        static let grace: Duration = .seconds(28 * 86_400)
+        static let grace = SubscriptionTimeline.Limits.gracePeriod
         /// `verifyReceipt` dates the first purchase minutes later in some renewals.
         static let originalDate: Int64 = 3600
     }

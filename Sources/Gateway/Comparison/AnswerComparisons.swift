@@ -66,6 +66,9 @@ package final class AnswerComparisons: Sendable {
         queue = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(ComparisonRules.Limits.waiting))
     }
 
+    /// The bytes of evidence in answers that are not compared yet.
+    var heldBytes: Int { waitingBytes.load(ordering: .relaxed) }
+
     // MARK: - On the path of an answer
 
     func isSampled() -> Bool { random() < rules.share }
@@ -119,7 +122,10 @@ package final class AnswerComparisons: Sendable {
 
     private func compare(_ job: Job) async {
         defer { waitingBytes.subtract(job.bytes, ordering: .relaxed) }
-        switch await otherAnswer(job) {
+        let other = await otherAnswer(job)
+        // The shutdown ended the wait for Apple.
+        guard !Task.isCancelled else { return }
+        switch other {
         case .answer(let other):
             let comparison = comparison(of: job, with: other)
             await record(comparison.differences, age: comparison.age, job)
