@@ -8,7 +8,7 @@ struct ComparedAnswer: Sendable {
     let transactions: [Transaction]
     /// The time of the oldest signature, or of Apple's answer; nil for evidence without a signed time.
     let knownAt: Timestamp?
-    /// True if the source lists every lasting purchase: a receipt, or Apple.
+    /// True if the source lists every lasting purchase: an app receipt, or Apple's answer to one, or the Server API.
     fileprivate let listsAll: Bool
 
     init(_ answer: Answer, about evidence: VerifiedEvidence, excludesOldTransactions: Bool = false) {
@@ -16,7 +16,8 @@ struct ComparedAnswer: Sendable {
         self.answer = answer
         transactions = answer.transactions.values
         knownAt = isSigned ? evidence.signingTime : answer.provenance.verifiedAt
-        listsAll = !excludesOldTransactions && (!isSigned || evidence.receipt != nil)
+        listsAll =
+            !excludesOldTransactions && (answer.provenance.source == .serverAPI || evidence.receipt != nil)
     }
 
     fileprivate func knownAt(_ transaction: Transaction) -> Timestamp? { transaction.signedDate ?? knownAt }
@@ -44,6 +45,8 @@ struct AnswerComparison {
     private let isClientsEarlier: Bool
     /// True if both are answers of one moment: then values without a time of their own are compared as well.
     private let isOneMoment: Bool
+    /// True if plans, which have no time, can be compared. Apple answers an iOS 6 receipt with less.
+    private var comparesPlans: Bool { isOneMoment && evidence.transactionReceipt == nil }
     private let evidence: VerifiedEvidence
     private let lateRenewal: Duration
     /// The types of the products that the evidence names: `verifyReceipt` does not.
@@ -81,7 +84,7 @@ struct AnswerComparison {
             return
         }
         let known = compareTransactions()
-        if isOneMoment { comparePlans() }
+        if comparesPlans { comparePlans() }
         compareStates(known.earlier, known.later)
     }
 
@@ -185,7 +188,6 @@ struct AnswerComparison {
 
     // MARK: - Plans and states
 
-    /// Compares plans, which have no time: only plans of one moment can be compared.
     private mutating func comparePlans() {
         let names = names(earlier.transactions, later.transactions)
         for first in earlier.answer.renewals {
@@ -210,7 +212,7 @@ struct AnswerComparison {
         guard let now = earlier.knownAt else { return }
         let names = names(first, second)
         func plans(_ one: ComparedAnswer, _ other: ComparedAnswer) -> [Renewal] {
-            guard isOneMoment else { return [] }
+            guard comparesPlans else { return [] }
             let chains = Set(other.answer.renewals.map { names.current($0.originalTransactionID) })
             return one.answer.renewals.filter { chains.contains(names.current($0.originalTransactionID)) }
         }

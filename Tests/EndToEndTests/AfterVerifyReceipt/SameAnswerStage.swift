@@ -15,14 +15,17 @@ struct SameAnswerStage {
     private let key: String
 
     /// Runs a test with both gateways and a healthy Apple, and stops all of them.
-    static func run(_ test: (SameAnswerStage) async throws -> Void) async throws {
+    /// - Parameter more: further settings of `before`.
+    static func run(
+        before more: [String: String] = [:], _ test: (SameAnswerStage) async throws -> Void
+    ) async throws {
         let folder = try ScratchFolder(), key = try await APIKey()
         let configuration = AppleSimulator.Configuration(pki: Sample.pki)
         let root = try folder.write(configuration.transactionPKI.root.pem, to: "transaction-root.pem")
         try await withApple(configuration) { apple in
             let urls = (apple.productionURL, apple.sandboxURL)
             let settings = try settings(apple, transactionRoot: root, key, folder)
-            try await withGateway(askingAt: urls, settings("verify_receipt")) { before in
+            try await withGateway(askingAt: urls, settings("verify_receipt").merging(more) { $1 }) { before in
                 try await withGateway(askingAt: urls, settings("server_api")) { after in
                     try await test(SameAnswerStage(apple: apple, before: before, after: after, key: key.text))
                 }
@@ -90,9 +93,9 @@ extension SameAnswerStage {
         return try await post(body, to: "/verifyReceipt")
     }
 
-    /// Requests a verdict of Apple's from both.
-    func verify(_ receipt: String) async throws -> Answers {
-        try await post(["receipt": receipt, "mode": "apple"], to: "/v1/verify")
+    /// Requests a verdict from both, by default Apple's.
+    func verify(_ receipt: String, mode: String = "apple") async throws -> Answers {
+        try await post(["receipt": receipt, "mode": mode], to: "/v1/verify")
     }
 
     private func post(_ body: [String: Any], to path: String) async throws -> Answers {

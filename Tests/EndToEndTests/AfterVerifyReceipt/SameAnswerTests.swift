@@ -14,7 +14,7 @@ import TestSupport
     // MARK: - Stories
 
     /// The stories of a subscription, in the order of a customer's life.
-    private static let stories = [
+    static let stories = [
         "as_in_receipt", "family_shared", "{offer_code: SUMMER}", "renewed", "price_increase", "upgraded",
         "{upgraded: com.example.gold}", "will_not_renew", "in_grace_period", "in_billing_retry", "{expired: 1}",
         "{expired: 2}", "{expired: 3}", "{expired: 4}", "{expired: 5}", "switched", "{switched: com.example.gold}",

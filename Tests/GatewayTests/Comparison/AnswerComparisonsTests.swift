@@ -96,7 +96,7 @@ import TestSupport
     }
 
     @Test func `only new, genuine answers about evidence are compared`() async throws {
-        let site = try Self.site(.both)
+        let site = try Self.site()
         // Rejected.
         try await site.ask { $0.expectations.bundleID = "com.example.other" }
         // Undecided, and degraded.

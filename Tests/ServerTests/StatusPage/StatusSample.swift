@@ -32,7 +32,7 @@ struct StatusSample {
 
     init(
         isEmbedded: Bool = true, hasServerAPIKey: Bool = false, appsWithoutKey: [String] = [],
-        webhooks names: Set<String> = [],
+        webhooks names: Set<String> = [], comparisons: [ComparisonPair: ComparisonTally] = [:],
         _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = GatewayConfiguration()
@@ -54,7 +54,8 @@ struct StatusSample {
         sources = StatusSources(
             configuration, health: NodeHealth(lifecycle: lifecycle, store: store), upstreams: upstreams,
             reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), notifications: notifications, webhooks: webhooks,
-            lastAttempts: { [webhookMetrics] in webhookMetrics.lastAttempts }, jobs: jobs, registry: registry,
+            lastAttempts: { [webhookMetrics] in webhookMetrics.lastAttempts }, jobs: jobs, comparisons: { comparisons },
+            registry: registry,
             hasServerAPIKey: { hasServerAPIKey }, appsWithoutKey: { appsWithoutKey }, clock: { Self.now })
     }
 

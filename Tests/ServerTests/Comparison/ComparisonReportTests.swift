@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Gateway
+import Receipts
+import Testing
+
+@testable import Operations
+@testable import Server
+@testable import Settings
+@testable import Telemetry
+
+/// Results of comparisons in the command, on the status page and in metrics.
+struct ComparisonReportTests {
+    typealias Samples = ComparisonSamples
+
+    private static let tally = Samples.tally {
+        ($0.compared, $0.equal, $0.unanswered) = (10_000, 9993, 12)
+        $0.kinds[Samples.renewed] = .init(count: 2, examples: [Samples.example(), Samples.example("yearly")])
+        $0.kinds[Samples.missing] = .init(count: 5)
+    }
+
+    // MARK: - The command
+
+    @Test func `the text says how many were equal, and lists the kinds with examples`() {
+        let report = ComparisonReport([.localAndApple: Self.tally], at: Samples.now)
+        let lines = report.text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+        #expect(
+            lines == [
+                "local_apple, since 2026-11-15: of 10,000 compared, 9,993 equal; 2 kinds of difference. "
+                    + "12 more had no answer of the other source.",
+                "FIELD ANSWER OTHER SOURCE COUNT EXAMPLE APP PRODUCT EVIDENCE APART OFF BY",
+                "transaction present absent 5 - - - - - -",
+                "state active expired 2 2026-11-21T12:00:00Z com.example.shop monthly Production app_receipt 7s -3600s",
+                "2026-11-21T12:00:00Z com.example.shop yearly Production app_receipt 7s -3600s",
+            ])
+    }
+
+    @Test func `without differences and without results the text says so`() {
+        let equal = Samples.tally { ($0.compared, $0.equal) = (1, 1) }
+        let report = ComparisonReport([.verifyReceiptAndServerAPI: equal], at: Samples.now)
+        #expect(report.text.hasPrefix("verify_receipt_server_api, since 2026-11-15: of 1 compared, 1 equal; no diff"))
+        #expect(!report.text.contains("FIELD"))
+        let none = ComparisonReport([:], at: Samples.now)
+        #expect(none.text.contains("gateway.comparison.mode") && none.json.hasSuffix(#""pairs":[]}"#))
+    }
+
+    @Test func `the JSON has every number and example`() throws {
+        let report = ComparisonReport([.localAndApple: Self.tally], at: Samples.now)
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(report.json.utf8)) as? [String: Any])
+        let pair = try #require((json["pairs"] as? [[String: Any]])?.first)
+        #expect(json["since"] as? String == "2026-11-15T00:00:00Z" && pair["pair"] as? String == "local_apple")
+        #expect(pair["compared"] as? Int == 10_000 && pair["equal"] as? Int == 9993 && pair["unanswered"] as? Int == 12)
+        let differences = try #require(pair["differences"] as? [[String: Any]])
+        #expect(differences.map { $0["count"] as? Int } == [5, 2])
+        #expect(differences[1]["field"] as? String == "state" && differences[1]["answer"] as? String == "active")
+        let example = try #require((differences[1]["examples"] as? [[String: Any]])?.first)
+        #expect(example["off_by_seconds"] as? Int == -3600 && example["seconds_apart"] as? Int == 7)
+        #expect(example["evidence"] as? String == "app_receipt" && example["product_id"] as? String == "monthly")
+    }
+
+    // MARK: - The status page
+
+    @Test func `the status page has a table for each pair with results`() throws {
+        #expect(try Self.cells([:]).keys.allSatisfy { !$0.hasPrefix("comparison") })
+        let cells = try Self.cells([.localAndApple: Self.tally])
+        #expect(cells["comparison_local_apple.compared"]?.value == .count(10_000))
+        #expect(cells["comparison_local_apple.equal"]?.value == .count(9993))
+        #expect(cells["comparison_local_apple.different"] == .init(.count(7), .notable))
+        #expect(cells["comparison_local_apple.unanswered"]?.value == .count(12))
+        #expect(cells["comparison_local_apple.kinds"]?.value == .count(2))
+        #expect(cells["comparison_local_apple.state:active:expired"]?.value == .count(2))
+        #expect(cells.keys.allSatisfy { !$0.hasPrefix("comparison_verify_receipt") })
+    }
+
+    private static func cells(_ tallies: [ComparisonPair: ComparisonTally]) throws -> [String: StatusTable.Cell] {
+        let sample = try StatusSample(comparisons: tallies)
+        let tables = StatusBoard(sample.sources).page.report.tables
+        return Dictionary(uniqueKeysWithValues: tables.flatMap(\.cells).map { ($0, $1) })
+    }
+
+    // MARK: - Metrics
+
+    @Test func `comparisons and differing fields are counted`() throws {
+        let registry = try PrometheusRegistry(MetricCatalogue.all), metrics = ComparisonMetrics(registry)
+        #expect(!registry.text().contains("comparisons_total{"))
+        for event in [
+            .compared(.localAndApple, differences: []), .compared(.localAndApple, differences: [.state, .expiresDate]),
+            .skipped(.localAndApple, .overBudget), .unstored(.verifyReceiptAndServerAPI),
+        ] as [ComparisonEvent] { metrics.observe(event) }
+        let text = registry.text()
+        for line in [
+            #"comparisons_total{pair="local_apple",outcome="equal"} 1"#,
+            #"comparisons_total{pair="local_apple",outcome="different"} 1"#,
+            #"comparisons_total{pair="local_apple",outcome="over_budget"} 1"#,
+            #"comparisons_total{pair="verify_receipt_server_api",outcome="unstored"} 1"#,
+            #"comparison_differences_total{pair="local_apple",field="state"} 1"#,
+            #"comparison_differences_total{pair="local_apple",field="expires_date"} 1"#,
+            "prometheus_export_undeclared_total 0",
+        ] { #expect(text.contains(line + "\n"), "\(line)") }
+    }
+
+    // MARK: - Settings
+
+    @Test(arguments: [(true, false), (false, true)])
+    func `comparisons need requests to Apple`(isEnabled: Bool, isProblem: Bool) {
+        var configuration = GatewayConfiguration()
+        (configuration.comparison.mode, configuration.apple.isEnabled) = (.both, isEnabled)
+        let problems = configuration.contradictions.filter { $0.location == "gateway.comparison.mode" }
+        #expect(problems.isEmpty != isProblem)
+        #expect(problems.allSatisfy { $0.fault.hasPrefix("is both, and gateway.apple.enabled is false") })
+    }
+
+    @Test func `every mode has its pairs`() {
+        #expect(
+            ComparisonMode.allCases.map(\.rawValue) == ["none", "local_apple", "verify_receipt_server_api", "both"])
+        #expect(ComparisonMode.allCases.map(\.pairs.count) == [0, 1, 1, 2])
+    }
+}
