@@ -118,10 +118,13 @@ extension UpstreamVerification {
         return connection.lifecycle.moves(identity.fraction, from: endpoint, at: evaluated.now)
     }
 
-    /// The interface that would answer the request if it required Apple's answer; nil if none can.
-    func interface(for evaluated: EvaluatedRequest) -> UpstreamAPI? { (try? interfaces(for: evaluated))?.first }
+    /// Returns the interface that would answer the request with all of the customer's purchases; nil if none can.
+    func interface(for evaluated: EvaluatedRequest) -> UpstreamAPI? {
+        (try? interfaces(for: evaluated))?.first { canAnswer(evaluated, by: $0) }
+    }
 
-    /// Returns true if this interface can answer the request, whichever the operator permits for receipts.
+    /// Returns true if this interface can answer the request with all purchases, whichever the operator permits for
+    /// receipts. Without a secret `verifyReceipt` says nothing about subscriptions.
     func canAnswer(_ evaluated: EvaluatedRequest, by api: UpstreamAPI) -> Bool {
         switch api {
         case .verifyReceipt: evaluated.subject.evidence?.receiptBytes != nil && secret(for: evaluated) != nil

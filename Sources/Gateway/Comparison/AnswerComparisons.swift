@@ -88,9 +88,10 @@ package final class AnswerComparisons: Sendable {
     private func canCompare(_ answer: Answer, of evaluated: EvaluatedRequest, _ pair: ComparisonPair) -> Bool {
         switch (pair, answer.provenance.source) {
         case (.localAndApple, .local), (.localAndApple, .notification): apple.interface(for: evaluated) != nil
-        case (.localAndApple, .apple), (.localAndApple, .serverAPI): true
-        case (.verifyReceiptAndServerAPI, .apple): apple.canAnswer(evaluated, by: .serverAPI)
-        case (.verifyReceiptAndServerAPI, .serverAPI): apple.canAnswer(evaluated, by: .verifyReceipt)
+        case (.localAndApple, .apple): apple.canAnswer(evaluated, by: .verifyReceipt)
+        case (.localAndApple, .serverAPI): true
+        case (.verifyReceiptAndServerAPI, .apple), (.verifyReceiptAndServerAPI, .serverAPI):
+            UpstreamAPI.allCases.allSatisfy { apple.canAnswer(evaluated, by: $0) }
         case (.verifyReceiptAndServerAPI, _): false
         }
     }

@@ -94,7 +94,7 @@ import TestSupport
     @Test func `signed receipts are compared with Apple, which no longer has an account`() async throws {
         try await Self.run("local_apple") { stage, report in
             let receipt = StoryReceipt.appReceipts[0]
-            stage.apple.play(try Scenario(yaml: "stories: {default: renewed}"))
+            stage.apple.play(try Scenario(yaml: "stories: {default: as_in_receipt}"))
             _ = try await stage.verify(receipt.text)
             try await eventually { try await report().count == 1 }
             #expect(try await report().pairs.first?.equal == 1)

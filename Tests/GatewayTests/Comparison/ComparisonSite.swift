@@ -9,7 +9,7 @@ import TestSupport
 @testable import Gateway
 
 /// A gateway that compares all of its answers about a receipt, with a scripted `verifyReceipt` and a scripted App Store
-/// Server API. Its clock stands still.
+/// Server API. Its clock stands still, unless a test sets it.
 struct ComparisonSite {
     let upstream: ScriptedUpstream
     let customers: ScriptedCustomers
@@ -18,7 +18,7 @@ struct ComparisonSite {
     let events = RecordedValues<ComparisonEvent>()
     let comparisons: AnswerComparisons
     let receipt: [UInt8]
-    let now: Timestamp
+    let clock: TestClock
     private let service: VerificationService
 
     /// - Parameters:
@@ -31,22 +31,22 @@ struct ComparisonSite {
         serverAPI: UpstreamResult? = nil, answers: ReceiptUpstream = .verifyReceipt, share: Double = 1,
         requestsPerSecond: Int = 1000, gate: Gate? = nil
     ) {
-        let now = Samples.time(time), start = Instant.now, limiter = EmbeddedRateLimiter { start }
+        let clock = TestClock(Samples.time(time)), start = Instant.now, limiter = EmbeddedRateLimiter { start }
         upstream = ScriptedUpstream([.production: [.otherEnvironment], .sandbox: verifyReceipt], gate: gate)
         customers = ScriptedCustomers(serverAPI.map { ["1": [$0]] } ?? [:], apps: [Samples.app])
         let verification = UpstreamVerification(
             UpstreamConnection(
                 upstream, customers: customers, receiptUpstream: { _ in answers }, guards: guards,
                 lifecycle: UpstreamLifecycle(configured: LifecycleDates()), timeouts: Self.unhurried),
-            fleet: .embedded(), policy: CachePolicy { 0 }, observe: { _ in }, clock: { now })
+            fleet: .embedded(), policy: CachePolicy { 0 }, observe: { _ in }, clock: { clock.time })
         var rules = ComparisonRules()
         (rules.mode, rules.share, rules.requestsPerSecond) = (mode, share, requestsPerSecond)
         comparisons = AnswerComparisons(
-            rules, verification, store: store, limiter: limiter, observe: events.add, clock: { now },
+            rules, verification, store: store, limiter: limiter, observe: events.add, clock: { clock.time },
             random: { 0.5 })
         service = VerificationService(
             verifier: CurrentVerifier(Samples.verifier), apple: verification, comparisons: comparisons)
-        (self.receipt, self.now) = (receipt, now)
+        (self.receipt, self.clock) = (receipt, clock)
     }
 
     private static let unhurried: UpstreamTimeouts = {
@@ -54,6 +54,8 @@ struct ComparisonSite {
         (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
         return timeouts
     }()
+
+    var now: Timestamp { clock.time }
 
     @discardableResult
     func ask(_ mode: Mode = .local, _ edit: (inout VerificationOptions) -> Void = { _ in }) async throws -> Answer {
