@@ -196,7 +196,7 @@ package final class AnswerComparisons: Sendable {
         example.bundleID = job.evidence.bundleID.flatMap(ComparisonExample.name)
         example.productID = difference.productID.flatMap(ComparisonExample.name)
         example.environment = job.evidence.environment
-        (example.age, example.seconds) = (age, difference.seconds)
+        (example.age, example.seconds) = (age.map(ComparisonExample.rough), difference.seconds)
         return example
     }
 
@@ -223,6 +223,13 @@ extension VerificationRequest {
 }
 
 extension ComparisonExample {
+    /// Returns a number of seconds in whole minutes, hours or days if it has them: the exact time of a signature would tell
+    /// receipts apart.
+    fileprivate static func rough(_ seconds: Int64) -> Int64 {
+        let unit: Int64 = [86_400, 3600, 60].first { $0 <= seconds } ?? 1
+        return seconds / unit * unit
+    }
+
     /// Returns a name that is plain and short; nil for another text.
     fileprivate static func name(_ text: String) -> String? {
         let isPlain = text.utf8.count <= Limits.nameBytes && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }

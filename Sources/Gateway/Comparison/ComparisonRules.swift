@@ -130,7 +130,8 @@ package struct ComparisonExample: Hashable, Sendable {
     package var productID: String?
     package var environment: Environment?
     package var evidence: RequestSubject.Kind
-    /// The whole seconds between the times at which both sources knew what they say; nil if unknown.
+    /// The seconds between the times at which both sources knew what they say, in whole days, hours or minutes where there
+    /// are such; nil if unknown.
     package var age: Int64?
     /// For dates: the seconds from the answer's date to the other.
     package var seconds: Int64?

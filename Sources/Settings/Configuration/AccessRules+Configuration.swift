@@ -40,8 +40,19 @@ extension GatewayConfiguration {
             webhookFault(rules), certificateFault(rules),
             upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) },
             apple.isEnabled ? rules.credentialsFault : nil, redis.loginFault,
+            comparisonFault(rules),
         ]
         return faults.compactMap(\.self)
+    }
+
+    /// The fault that nothing can be compared with the Server API, and the advice; nil if there is none.
+    private func comparisonFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
+        let isWanted = comparison.mode.pairs.contains(.verifyReceiptAndServerAPI)
+        guard isWanted, rules.serverAPIKeys.isEmpty else { return nil }
+        return (
+            "gateway.comparison.mode is \(comparison.mode.rawValue), and no app has a key of the App Store Server API",
+            "Add server_api to the clients file, or set gateway.comparison.mode to local_apple."
+        )
     }
 
     /// The fault that certificates of clients are never requested, and the advice; nil if there is none.

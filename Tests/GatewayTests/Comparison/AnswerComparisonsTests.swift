@@ -52,6 +52,15 @@ import TestSupport
         #expect(tally.compared <= limit && tally.equal == tally.compared)
     }
 
+    @Test(arguments: [(59, 59), (61, 60), (3599, 3540), (86_399, 82_800), (200_000, 172_800)])
+    func `an example says only roughly when a receipt was made`(age: Int64, shown: Int64) async throws {
+        let broken = try UpstreamAnswer.sandbox([Self.periods[0].trial])
+        let site = ComparisonSite(.localAndApple, Self.receipt, at: age, verifyReceipt: [.answer(broken)])
+        #expect(try await site.kinds() == ["is_trial_period:false:true"])
+        let found = site.store.tallies(at: site.now)[.localAndApple]?.kindsByCount.first?.found
+        #expect(found?.examples.map(\.age) == [shown])
+    }
+
     @Test func `comparisons have a budget of their own`() async throws {
         let site = try Self.site(requestsPerSecond: 2)
         for _ in 0..<3 { try await site.ask() }

@@ -5,6 +5,7 @@ import Gateway
 import Receipts
 import Testing
 
+@testable import Clients
 @testable import Operations
 @testable import Server
 @testable import Settings
@@ -109,6 +110,14 @@ struct ComparisonReportTests {
         let problems = configuration.contradictions.filter { $0.location == "gateway.comparison.mode" }
         #expect(problems.isEmpty != isProblem)
         #expect(problems.allSatisfy { $0.fault.hasPrefix("is both, and gateway.apple.enabled is false") })
+    }
+
+    @Test(arguments: ComparisonMode.allCases)
+    func `a mode that needs a key warns if no app has one`(mode: ComparisonMode) {
+        var configuration = GatewayConfiguration()
+        configuration.comparison.mode = mode
+        let warned = configuration.startFaults(AccessRules()).contains { $0.seen.contains("gateway.comparison.mode") }
+        #expect(warned == (mode == .both || mode == .verifyReceiptAndServerAPI))
     }
 
     @Test func `every mode has its pairs`() {
