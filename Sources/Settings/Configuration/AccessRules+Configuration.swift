@@ -3,6 +3,7 @@
 internal import AppStore
 package import Clients
 internal import HTTPServer
+internal import Gateway
 package import Receipts
 internal import RedisStore
 
