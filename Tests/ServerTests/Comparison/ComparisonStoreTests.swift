@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import RealServers
 import Receipts
+import Redis
 import Testing
 import TestSupport
 
