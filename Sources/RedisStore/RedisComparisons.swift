@@ -8,8 +8,8 @@ internal import Redis
 /// The results of comparisons in Redis, counted by all nodes together: a hash for each pair of sources and day.
 ///
 /// ```
-/// gw:{c}:<pair>:<day> hash: `compared`, `equal` and `unanswered`, the numbers of answers; `k:<kind>` the number of
-///                     differences of a kind; `x<n>:<kind>` an example, encrypted
+/// gw:{c}:<pair>:<day> hash: `compared`, `equal` and `unanswered`, the numbers of answers; `kinds` the number of kinds;
+///                     `k:<kind>` the number of differences of a kind; `x<n>:<kind>` an example, encrypted
 /// ```
 struct RedisComparisons: ComparisonStore {
     let redis: any RedisCommands
@@ -19,8 +19,8 @@ struct RedisComparisons: ComparisonStore {
     enum Limits {
         /// A day longer than a report needs: the clocks of nodes differ.
         static let retention: Duration = .seconds((ComparisonTally.Limits.days + 1) * 86_400)
-        /// The fields of one hash: three numbers, and a number and examples for each kind.
-        static let fields = 3 + ComparisonTally.Limits.kinds * (1 + ComparisonTally.Limits.examples)
+        /// The fields of one hash that are read: four numbers, and a number and examples for each kind.
+        static let fields = 4 + ComparisonTally.Limits.kinds * (1 + ComparisonTally.Limits.examples)
     }
 
     init(_ redis: any RedisCommands, keys: StoreKeys, observe: @escaping @Sendable (SharedCacheFault) -> Void) {
@@ -41,7 +41,8 @@ struct RedisComparisons: ComparisonStore {
             }
         }
         try await redis.count(
-            Self.counting, keys: [RedisWord(key)], Limits.retention, Limits.fields, ComparisonTally.Limits.examples,
+            Self.counting, keys: [RedisWord(key)], Limits.retention, ComparisonTally.Limits.kinds,
+            ComparisonTally.Limits.examples,
             counted.count, counted, examples)
     }
 
@@ -95,23 +96,21 @@ struct RedisComparisons: ComparisonStore {
     /// Returns the name that binds an encrypted example to its kind.
     private static func sealedName(_ key: String, _ kind: ComparisonKind) -> String { "\(key) \(kind.text)" }
 
-    /// KEYS the hash; ARGV its lifetime in milliseconds, the limits for its fields and for examples of a kind, the number
+    /// KEYS the hash; ARGV its lifetime in milliseconds, the limits for kinds and for examples of a kind, the number
     /// of counts and their names, then each kind with its example. Returns 1.
     static let counting = RedisScript(
         ScriptPrelude.numbers + """
-            local key, size = KEYS[1], redis.pcall('HLEN', KEYS[1])
-            if type(size) ~= 'number' then
-                -- Not the gateway's.
-                redis.call('DEL', key)
-                size = 0
-            end
+            local key = KEYS[1]
+            -- A key of another type is not the gateway's.
+            if type(redis.pcall('HLEN', key)) ~= 'number' then redis.call('DEL', key) end
             local examples, first = tonumber(ARGV[3]), 5 + tonumber(ARGV[4])
             for i = 5, first - 1 do count(key, ARGV[i], 1) end
             for i = first, #ARGV, 2 do
                 local field = 'k:' .. ARGV[i]
                 local isNew = redis.call('HEXISTS', key, field) == 0
-                if not isNew or size + 1 + examples <= tonumber(ARGV[2]) then
-                    if isNew then size = size + 1 + examples end
+                local kinds = isNew and stored(redis.call('HGET', key, 'kinds')) or 0
+                if kinds < tonumber(ARGV[2]) then
+                    if isNew then count(key, 'kinds', 1) end
                     local number = count(key, field, 1)
                     redis.call('HSET', key, string.format('x%d:%s', number % examples, ARGV[i]), ARGV[i + 1])
                 end
