@@ -4,7 +4,7 @@ package import Receipts
 package import Resilience
 internal import Synchronization
 
-/// What happened to an answer that was selected for a comparison, for metrics.
+/// The fate of an answer that was selected for a comparison, for metrics.
 package enum ComparisonEvent: Sendable {
     case compared(ComparisonPair, differences: Set<ComparedField>)
     case skipped(ComparisonPair, ComparisonObstacle)

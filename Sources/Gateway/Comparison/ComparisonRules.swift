@@ -43,7 +43,7 @@ package enum ComparisonMode: String, CaseIterable, Hashable, Sendable {
 
 /// Two sources of one answer. The raw values appear in metrics, in reports and in Redis.
 package enum ComparisonPair: String, CaseIterable, Hashable, Sendable {
-    /// What Apple signed, in evidence and notifications; and Apple's answer now.
+    /// The data that Apple signed, in evidence and notifications; and Apple's answer now.
     case localAndApple = "local_apple"
     case verifyReceiptAndServerAPI = "verify_receipt_server_api"
 }
@@ -82,9 +82,9 @@ package enum ComparedField: String, CaseIterable, Hashable, Sendable {
 /// belongs to a customer.
 package struct ComparisonKind: Hashable, Comparable, Sendable {
     package let field: ComparedField
-    /// What the source of the answer says.
+    /// The word of the source that answered the client.
     package let answered: String
-    /// What the other source says.
+    /// The word of the other source.
     package let compared: String
 
     package init(_ field: ComparedField, _ answered: String, _ compared: String) {

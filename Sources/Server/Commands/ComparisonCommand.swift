@@ -47,13 +47,13 @@ struct ComparisonReportCommand: AsyncParsableCommand {
     func run() async throws {
         let fleet = try options.fleet(storing: "results of comparisons"), now = Timestamp.now()
         let tallies = try await fleet.useOrExit { try await fleet.store.comparisons.tallies(at: now) }
-        let report = ComparisonReport(tallies, at: now)
+        let report = ComparisonListing(tallies, at: now)
         print(format == .json ? report.json : report.text)
     }
 }
 
 /// The results of comparisons for a terminal or a program.
-struct ComparisonReport: Sendable {
+struct ComparisonListing: Sendable {
     private let tallies: [(pair: ComparisonPair, tally: ComparisonTally)]
     /// The begin of the first day.
     private let since: Timestamp

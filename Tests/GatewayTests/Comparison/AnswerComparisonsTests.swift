@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import Gateway
 
-/// What is compared, and at which cost.
+/// The answers that are compared, and the cost.
 @Suite(.timeLimit(.patient)) struct AnswerComparisonsTests {
     private static let periods = [Period("1", -100_000..<1_000_000)]
     private static let receipt = Samples.receipt(with: periods)

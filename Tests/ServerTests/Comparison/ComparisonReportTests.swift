@@ -24,7 +24,7 @@ struct ComparisonReportTests {
     // MARK: - The command
 
     @Test func `the text says how many were equal, and lists the kinds with examples`() {
-        let report = ComparisonReport([.localAndApple: Self.tally], at: Samples.now)
+        let report = ComparisonListing([.localAndApple: Self.tally], at: Samples.now)
         let lines = report.text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
         #expect(
             lines == [
@@ -39,15 +39,15 @@ struct ComparisonReportTests {
 
     @Test func `without differences and without results the text says so`() {
         let equal = Samples.tally { ($0.compared, $0.equal) = (1, 1) }
-        let report = ComparisonReport([.verifyReceiptAndServerAPI: equal], at: Samples.now)
+        let report = ComparisonListing([.verifyReceiptAndServerAPI: equal], at: Samples.now)
         #expect(report.text.hasPrefix("verify_receipt_server_api, since 2026-11-15: of 1 compared, 1 equal; no diff"))
         #expect(!report.text.contains("FIELD"))
-        let none = ComparisonReport([:], at: Samples.now)
+        let none = ComparisonListing([:], at: Samples.now)
         #expect(none.text.contains("gateway.comparison.mode") && none.json.hasSuffix(#""pairs":[]}"#))
     }
 
     @Test func `the JSON has every number and example`() throws {
-        let report = ComparisonReport([.localAndApple: Self.tally], at: Samples.now)
+        let report = ComparisonListing([.localAndApple: Self.tally], at: Samples.now)
         let json = try #require(try JSONSerialization.jsonObject(with: Data(report.json.utf8)) as? [String: Any])
         let pair = try #require((json["pairs"] as? [[String: Any]])?.first)
         #expect(json["since"] as? String == "2026-11-15T00:00:00Z" && pair["pair"] as? String == "local_apple")
