@@ -66,7 +66,7 @@ package final class AnswerComparisons: Sendable {
         queue = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(ComparisonRules.Limits.waiting))
     }
 
-    /// The bytes of evidence in answers that are not compared yet.
+    /// The bytes of answers and evidence that are not compared yet.
     var heldBytes: Int { waitingBytes.load(ordering: .relaxed) }
 
     // MARK: - On the path of an answer
@@ -80,8 +80,10 @@ package final class AnswerComparisons: Sendable {
             evidence.environment?.isApples ?? true
         else { return }
         let compared = EvaluatedRequest(copying: evaluated, request: evaluated.request.compared)
+        // The evidence with its facts, which take less, and Apple's JSON.
+        let bytes = 2 * compared.request.subject.byteCount + (answer.upstreamBody?.count ?? 0)
         for pair in rules.mode.pairs where canCompare(answer, of: compared, pair) {
-            enqueue(Job(pair: pair, answer: answer, evaluated: compared, evidence: evidence, bytes: compared.heldBytes))
+            enqueue(Job(pair: pair, answer: answer, evaluated: compared, evidence: evidence, bytes: bytes))
         }
     }
 
@@ -207,10 +209,6 @@ package final class AnswerComparisons: Sendable {
             observe(.unstored(pair))
         }
     }
-}
-
-extension EvaluatedRequest {
-    fileprivate var heldBytes: Int { request.subject.byteCount + byteCount }
 }
 
 extension VerificationRequest {

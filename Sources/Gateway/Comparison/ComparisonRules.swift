@@ -9,7 +9,7 @@ package struct ComparisonRules: Hashable, Sendable {
         package static let requestsPerSecond = 1...1000
         /// The answers that wait for their comparison in one node.
         static let waiting = 256
-        /// The bytes of their evidence.
+        /// The bytes of their evidence, and of what Apple answered.
         static let waitingBytes = 16 << 20
         /// The comparisons that one node makes at a time.
         static let concurrency = 4

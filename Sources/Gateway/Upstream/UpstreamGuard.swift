@@ -175,7 +175,7 @@ extension UpstreamGuard.State {
     }
 
     /// Returns true if the breaker would reject the request, so that it neither waits nor is charged.
-    fileprivate func isOpen(at now: Instant) -> Bool {
+    private func isOpen(at now: Instant) -> Bool {
         guard breaker.mode != .metricsOnly, case .open(let end) = breaker.state else { return false }
         return end.map { now < $0 } ?? true
     }
@@ -220,13 +220,14 @@ extension UpstreamGuard {
         }
     }
 
-    /// True if more requests would hardly delay clients: the endpoint answers, no request waits, and half of the slots and of
+    /// True if more requests would hardly delay clients: no request waits, the breaker is closed, and half of the slots and of
     /// the budget are free.
     var isIdle: Bool {
         let now = Instant.now
         return (budget?.isHalfFull(at: now) ?? true)
             && state.withLock { state in
-                state.waiting.isEmpty && state.pause.remaining(at: now) == nil && !state.isOpen(at: now)
+                state.waiting.isEmpty && state.pause.remaining(at: now) == nil
+                    && state.breaker.state.name == .closed
                     && state.limit.inFlight * 2 < state.limit.limit
             }
     }

@@ -23,7 +23,7 @@ import TestSupport
             subcommands == [
                 ["serve"], ["init"], ["check-config"], ["doctor"], ["health"], ["verify"], ["notifications"],
                 ["events"],
-                ["webhook"], ["verifications"], ["hash-key"], ["seal-key"],
+                ["webhook"], ["verifications"], ["comparison"], ["hash-key"], ["seal-key"],
             ])
         let inner = try await Self.subcommands(of: ["notifications"])
         #expect(inner == ["backfill", "test", "dead"].map { ["notifications", $0] })
@@ -33,7 +33,9 @@ import TestSupport
         #expect(ofWebhooks == ["list", "test"].map { ["webhook", $0] })
         let ofVerifications = try await Self.subcommands(of: ["verifications"])
         #expect(ofVerifications == ["list", "show"].map { ["verifications", $0] })
-        for subcommand in subcommands + inner + ofEvents + ofWebhooks + ofVerifications {
+        let ofComparisons = try await Self.subcommands(of: ["comparison"])
+        #expect(ofComparisons == [["comparison", "report"]])
+        for subcommand in subcommands + inner + ofEvents + ofWebhooks + ofVerifications + ofComparisons {
             let text = try await Program.gateway.run(subcommand + ["--help"]).output
             #expect(text.contains("Exit status: 0"), "\(text)")
             #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")

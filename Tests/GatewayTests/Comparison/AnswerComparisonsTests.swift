@@ -89,6 +89,25 @@ import TestSupport
         #expect(site.events.all.map(\.line) == ["local_apple upstream_busy"] && site.upstream.asked.isEmpty)
     }
 
+    @Test func `an endpoint whose breaker is not closed is not idle`() async throws {
+        var policy = UpstreamGuardPolicy()
+        policy.breakerMode = .forcedOpen
+        #expect(!UpstreamGuards(policy)[.sandbox].isIdle && UpstreamGuards()[.sandbox].isIdle)
+    }
+
+    @Test func `answers beyond the queue's memory are counted and forgotten`() async throws {
+        let periods = (0..<4000).map { Period("\(10 + $0)", -100_000 - Int64($0)..<1_000_000 + Int64($0), of: "1") }
+        let receipt = Samples.receipt(with: periods), bytes = 2 * receipt.count
+        let site = ComparisonSite(.localAndApple, receipt, verifyReceipt: [])
+        let room = ComparisonRules.Limits.waitingBytes / bytes
+        try #require((1..<ComparisonRules.Limits.waiting).contains(room))
+        for _ in 0..<room { try await site.ask() }
+        #expect(site.events.all.isEmpty && site.comparisons.heldBytes == room * bytes)
+        try await site.ask()
+        #expect(site.events.all.map(\.line) == ["local_apple queue_full"])
+        #expect(site.comparisons.heldBytes == room * bytes)
+    }
+
     @Test func `an endpoint is idle below half of its slots and of its budget`() async throws {
         var policy = UpstreamGuardPolicy()
         policy.concurrency = ConcurrencyLimit.Policy(maximum: 10)
