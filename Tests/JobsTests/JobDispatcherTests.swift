@@ -189,6 +189,19 @@ struct JobDispatcherTests {
         #expect(bench.events.events.count == 1)
     }
 
+    @Test func `an end that is announced again makes the same event`() async throws {
+        let bench = JobBench(), store = InterruptedJobStore(bench.store)
+        try bench.create()
+        store.forgetsAnnouncements.withLock { $0 = true }
+        await bench.turn(bench.node(store))
+        #expect(bench.events.events.count == 1)
+        bench.clock.advance(by: JobDispatcher.Limits.lease)
+        await bench.turn(bench.node())
+        let written = bench.events.events
+        #expect(written.count == 2 && Set(written).count == 1)
+        #expect(written.first?.occurredAt == JobClock.start)
+    }
+
     @Test func `a verdict about an unknown app has no event`() {
         let bench = JobBench()
         #expect(Event(completed: bench.job(), at: bench.clock.time) == nil)

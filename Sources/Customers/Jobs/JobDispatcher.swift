@@ -188,14 +188,15 @@ package final class JobDispatcher: Sendable {
     /// - Returns: false if the end is not stored.
     @discardableResult
     private func end(_ taken: TakenJob, _ status: JobStatus, _ result: JobResult) async -> Bool {
+        let endedAt = clock()
         let isEnded = await saveEnd(of: taken) { () async throws(StoreUnreachable) in
-            try await store.end(taken, status, result: result)
+            try await store.end(taken, status, result: result, at: endedAt)
         }
         guard isEnded == true else { return false }
-        observe(.ended(status, after: max(.zero, taken.job.createdAt.duration(to: clock()))))
+        observe(.ended(status, after: max(.zero, taken.job.createdAt.duration(to: endedAt))))
         onEnd(taken.job.id)
         var ended = taken
-        (ended.job.status, ended.job.result) = (status, result)
+        (ended.job.status, ended.job.result, ended.job.endedAt) = (status, result, endedAt)
         await announce(ended)
         return true
     }

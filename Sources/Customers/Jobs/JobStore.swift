@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+package import Receipts
 
 package struct JobRules: Hashable, Sendable {
     package enum Limits {
@@ -96,8 +97,11 @@ package protocol JobStore: CustomerDataStore {
         async throws(StoreUnreachable)
 
     /// Ends a taken job, which stays taken until it is announced, and deletes its evidence.
+    /// - Parameter time: the time of the end. In a repetition after a lost reply it is the time of the first call.
     /// - Returns: false if the token no longer holds.
-    func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool
+    func end(
+        _ taken: TakenJob, _ status: JobStatus, result: JobResult, at time: Timestamp
+    ) async throws(StoreUnreachable) -> Bool
 
     /// Takes back the loss of each of these jobs: its worker lives, but could not store the end of its attempt.
     func survived(_ ids: [String]) async throws(StoreUnreachable)

@@ -20,16 +20,20 @@ package struct VerificationJob: Hashable, Sendable {
     package var attempts: Int
     /// The time of the next attempt; nil once it has ended.
     package var nextAttempt: Timestamp?
+    /// The time of its end, which its event has in every repetition. Nil while it waits, and if an earlier version of the
+    /// gateway ended it.
+    package var endedAt: Timestamp?
     /// The answer so far, or at the end.
     package var result: JobResult
 
     package init(
         id: String, client: String, createdAt: Timestamp, deadline: Timestamp, lane: JobLane, request: JobRequest?,
-        status: JobStatus = .waiting, attempts: Int = 0, nextAttempt: Timestamp? = nil, result: JobResult
+        status: JobStatus = .waiting, attempts: Int = 0, nextAttempt: Timestamp? = nil, endedAt: Timestamp? = nil,
+        result: JobResult
     ) {
         (self.id, self.client, self.createdAt, self.deadline) = (id, client, createdAt, deadline)
         (self.lane, self.request, self.status, self.attempts) = (lane, request, status, attempts)
-        (self.nextAttempt, self.result) = (nextAttempt, result)
+        (self.nextAttempt, self.endedAt, self.result) = (nextAttempt, endedAt, result)
     }
 }
 
@@ -122,8 +126,10 @@ package struct JobResult: Hashable, Sendable {
 }
 
 extension Event {
-    /// Creates the event about a job that has ended; nil if its app is unknown. Every repetition derives the same ID.
+    /// Creates the event about a job that has ended; nil if its app is unknown. Every repetition makes the same event.
+    /// - Parameter now: the time of the event if the job does not say when it ended.
     package init?(completed job: VerificationJob, at now: Timestamp) {
+        let now = job.endedAt ?? now
         let result = job.result, environment = result.environment ?? (job.lane == .sandbox ? .sandbox : .production)
         guard let bundleID = result.bundleID, environment.isApples else { return nil }
         let id = Event.id("verification.completed", bundleID: bundleID, environment, cause: [job.id])

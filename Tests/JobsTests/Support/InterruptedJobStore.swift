@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import Receipts
 import Synchronization
 
 @testable import Customers
@@ -8,6 +9,8 @@ import Synchronization
 /// A store of jobs that workers reach only at times.
 final class InterruptedJobStore: JobStore {
     let isReachable = Mutex(true)
+    /// True if the node ends before it has recorded that it wrote an event.
+    let forgetsAnnouncements = Mutex(false)
     /// The jobs whose losses were taken back.
     let survivors = Mutex<[String]>([])
     private let store: EmbeddedJobStore
@@ -43,8 +46,10 @@ final class InterruptedJobStore: JobStore {
         try reached().postpone(taken, for: delay, result: result, isAttempt: isAttempt)
     }
 
-    func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) throws(StoreUnreachable) -> Bool {
-        try reached().end(taken, status, result: result)
+    func end(
+        _ taken: TakenJob, _ status: JobStatus, result: JobResult, at time: Timestamp
+    ) throws(StoreUnreachable) -> Bool {
+        try reached().end(taken, status, result: result, at: time)
     }
 
     func survived(_ ids: [String]) throws(StoreUnreachable) {
@@ -52,7 +57,10 @@ final class InterruptedJobStore: JobStore {
         survivors.withLock { $0 += ids }
     }
 
-    func announced(_ taken: TakenJob) throws(StoreUnreachable) { try reached().announced(taken) }
+    func announced(_ taken: TakenJob) throws(StoreUnreachable) {
+        if forgetsAnnouncements.withLock({ $0 }) { return }
+        try reached().announced(taken)
+    }
 
     func survey() -> JobSurvey? { store.survey() }
 

@@ -76,6 +76,13 @@ extension JobResult {
         bundleID: "com.example.shop", originalTransactionIDs: ["2000000012345678", "2000000012345679"])
 }
 
+extension EmbeddedJobStore {
+    /// Ends a job at a time that does not matter.
+    func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) -> Bool {
+        end(taken, status, result: result, at: JobClock.start)
+    }
+}
+
 /// Writes events into memory.
 final class EventRecorder: EventWriter {
     private let written = Mutex<[Event]>([])

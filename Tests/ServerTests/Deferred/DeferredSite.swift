@@ -206,9 +206,9 @@ struct UnreachableJobs: JobStore {
     func postpone(
         _ taken: TakenJob, for delay: Duration, result: JobResult, isAttempt: Bool
     ) throws(StoreUnreachable) { throw StoreUnreachable() }
-    func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) throws(StoreUnreachable) -> Bool {
-        throw StoreUnreachable()
-    }
+    func end(
+        _ taken: TakenJob, _ status: JobStatus, result: JobResult, at time: Timestamp
+    ) throws(StoreUnreachable) -> Bool { throw StoreUnreachable() }
     func survived(_ ids: [String]) throws(StoreUnreachable) { throw StoreUnreachable() }
     func announced(_ taken: TakenJob) throws(StoreUnreachable) { throw StoreUnreachable() }
     func survey() -> JobSurvey? { nil }

@@ -52,6 +52,13 @@ enum JobSamples {
     }
 }
 
+extension JobStore {
+    /// Ends a job at a time that does not matter.
+    func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool {
+        try await end(taken, status, result: result, at: StoreSamples.time(0))
+    }
+}
+
 extension NotificationStage {
     func jobs(
         keys: String = StoreSamples.firstKey, _ edit: (inout JobRules) -> Void = { _ in },

@@ -67,12 +67,17 @@ import TestSupport
         let store = stage.jobs(), other = stage.jobs()
         try await store.createJobs(1)
         let taken = try #require(try await store.takeOne())
-        #expect(try await store.end(taken, .done, result: Samples.result("done")))
+        let end = StoreSamples.time(7), later = StoreSamples.time(9)
+        #expect(try await store.end(taken, .done, result: Samples.result("done"), at: end))
+        // After a lost reply.
+        #expect(try await store.end(taken, .done, result: Samples.result("done"), at: later))
         #expect(try await other.takeOne() == nil)
         // Its worker dies before it has announced the end.
         try stage.makeDue()
         let again = try #require(try await other.takeOne())
         #expect(again.job.status == .done && again.job.request == nil && again.job.result == Samples.result("done"))
+        // The time of the event that both write.
+        #expect(again.job.endedAt == end)
         #expect(try await !store.end(taken, .failed, result: Samples.result()))
         #expect(try await !other.end(again, .failed, result: Samples.result()))
         try await store.announced(taken)

@@ -83,7 +83,7 @@ import TestSupport
         let store = stage.jobs()
         _ = try await store.create(JobSamples.job("ver_1"), key: nil)
         let key = RedisWord(JobKeys.job("ver_1")), value = RedisWord(number)
-        for field: RedisWord in ["attempts", "losses", "bytes", "deadline"] {
+        for field: RedisWord in ["attempts", "losses", "bytes", "deadline", "ended"] {
             _ = try await stage.redis.send(RedisCommand("HSET", key: key, field, value))
         }
         let taken = try #require(try await store.takeOne())

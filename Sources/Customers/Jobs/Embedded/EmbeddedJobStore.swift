@@ -83,11 +83,11 @@ package final class EmbeddedJobStore: JobStore {
         }
     }
 
-    package func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) -> Bool {
+    package func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult, at time: Timestamp) -> Bool {
         let now = clock()
         return jobs.withLock { jobs in
             jobs.change(taken) { entry in
-                entry.job.end(status, result)
+                entry.job.end(status, result, at: time)
                 (entry.losses, entry.endedAt, entry.bytes) = (0, now, result.storedBytes.count)
             }
         }
@@ -105,8 +105,8 @@ package final class EmbeddedJobStore: JobStore {
 
 extension VerificationJob {
     /// An expired or failed job was not attempted again.
-    fileprivate mutating func end(_ status: JobStatus, _ result: JobResult) {
-        (self.status, self.result, request, nextAttempt) = (status, result, nil, nil)
+    fileprivate mutating func end(_ status: JobStatus, _ result: JobResult, at time: Timestamp) {
+        (self.status, self.result, request, nextAttempt, endedAt) = (status, result, nil, nil, time)
         if status == .done { attempts += 1 }
     }
 }

@@ -16,6 +16,7 @@ struct EmbeddedJobs: Sendable {
         var losses = 0
         /// The time of the next attempt, or the end of the lease; nil once it is announced.
         var dueAt: Timestamp?
+        /// The time of the end by the clock of the store.
         var endedAt: Timestamp?
         /// The size that counts against the limits: of the request and the answer, later of the kept answer.
         var bytes: Int

@@ -123,6 +123,7 @@ struct StoredJob {
     let status: JobStatus
     private let attempts: Int
     private let nextAttempt: Timestamp?
+    private let endedAt: Timestamp?
     private let head: [UInt8]
     private let answer: [UInt8]
     /// Of a taken job only.
@@ -138,9 +139,10 @@ struct StoredJob {
         attempts = Int(clamping: values[1].number ?? 0)
         nextAttempt = values[2].number.map { Timestamp(millisecondsSince1970: $0) }
         (head, answer) = (values[3].bytes ?? [], values[4].bytes ?? [])
+        endedAt = values[5].number.map { Timestamp(millisecondsSince1970: $0) }
         let isTaken = values.count == JobScripts.Fields.taken.count
-        losses = isTaken ? Int(clamping: values[5].number ?? 0) : 0
-        request = isTaken ? values[6].bytes : nil
+        losses = isTaken ? Int(clamping: values[6].number ?? 0) : 0
+        request = isTaken ? values[7].bytes : nil
     }
 
     func job(_ seal: JobSeal) throws(StoredJobFault) -> VerificationJob {
@@ -149,7 +151,7 @@ struct StoredJob {
         return VerificationJob(
             id: id, client: head.client, createdAt: head.createdAt, deadline: head.deadline, lane: head.lane,
             request: nil, status: status, attempts: attempts, nextAttempt: status == .waiting ? nextAttempt : nil,
-            result: result)
+            endedAt: endedAt, result: result)
     }
 
     /// Returns the request; nil if no node can read it.

@@ -8,10 +8,10 @@ internal import Redis
 /// hash slot. KEYS has only `usage`, which names the slot.
 ///
 /// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain fields: `status`,
-/// `attempts`, `losses`, `next` (the time of the next attempt), `deadline`, `token` (of the worker that has it),
-/// `bytes` (counted for its client, until it ends), `kept` (the bytes of its verdict), and the names `client` (in the
-/// usage and of the index of its verdicts), `request_name`, `same` and `about`. Only the first write of a script can
-/// fail for want of memory, so all but `create` begin with a write that needs no memory.
+/// `attempts`, `losses`, `next` (the time of the next attempt), `ended` (the time of its end), `deadline`, `token` (of the
+/// worker that has it), `bytes` (counted for its client, until it ends), `kept` (the bytes of its verdict), and the names
+/// `client` (in the usage and of the index of its verdicts), `request_name`, `same` and `about`. Only the first write of
+/// a script can fail for want of memory, so all but `create` begin with a write that needs no memory.
 enum JobScripts {
     static let all = [create, take, begin, survived, postpone, end, announced, discard, leave, survey, erase]
 
@@ -29,7 +29,7 @@ enum JobScripts {
 
     /// The fields that are read of a job, in order.
     enum Fields {
-        static let described = ["status", "attempts", "next", "head", "answer"]
+        static let described = ["status", "attempts", "next", "head", "answer", "ended"]
         static let taken = described + ["losses", "request"]
     }
 
@@ -269,8 +269,8 @@ enum JobScripts {
             return 1
             """)
 
-    /// ARGV ID, token, status, answer, the attempts to add, the maximum bytes of kept verdicts, then the names of
-    /// customers. Deletes verdicts beyond that size: the oldest verdicts of the client that has most. Returns 1; 0
+    /// ARGV ID, token, status, answer, the attempts to add, the maximum bytes of kept verdicts, the time of the end, then
+    /// the names of customers. Deletes verdicts beyond that size: the oldest verdicts of the client that has most. Returns 1; 0
     /// without the token.
     static let end = RedisScript(
         functions + """
@@ -312,8 +312,9 @@ enum JobScripts {
             if fields[2] ~= 'waiting' then return fields[2] == ARGV[3] and 1 or 0 end
             finish(id, ARGV[3])
             redis.call(
-                'HSET', job(id), 'answer', ARGV[4], 'attempts', (stored(fields[3]) or 0) + tonumber(ARGV[5]))
-            link(id, 7)
+                'HSET', job(id), 'answer', ARGV[4], 'ended', ARGV[7],
+                'attempts', (stored(fields[3]) or 0) + tonumber(ARGV[5]))
+            link(id, 8)
             local bytes = #ARGV[4] + #(read(id, 'about')[1] or '')
             redis.call('HSET', job(id), 'kept', bytes)
             keep(fields[4], bytes)

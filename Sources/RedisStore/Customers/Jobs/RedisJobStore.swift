@@ -200,11 +200,14 @@ struct RedisJobStore: JobStore {
             names.ofJob(about: job.request, result))
     }
 
-    func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult) async throws(StoreUnreachable) -> Bool {
+    func end(
+        _ taken: TakenJob, _ status: JobStatus, result: JobResult, at time: Timestamp
+    ) async throws(StoreUnreachable) -> Bool {
         let job = taken.job
         let reply = try await run(
             JobScripts.end, job.id, taken.token, status.rawValue, sealed(result, job.id, status),
-            status == .done ? 1 : 0, rules.maximumTotalBytes, names.ofJob(about: job.request, result))
+            status == .done ? 1 : 0, rules.maximumTotalBytes, time.millisecondsSince1970,
+            names.ofJob(about: job.request, result))
         return reply == .integer(1)
     }
 
