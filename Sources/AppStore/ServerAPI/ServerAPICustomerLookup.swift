@@ -70,11 +70,14 @@ private struct HostLookup: Sendable {
             if error.mayPass { interrupted.keep(history, of: customer, verifiedBy: request.verifier) }
             throw error
         }
+        // Apple reports a status as of the call, and the history was read before it. What is signed beside the status may be
+        // older.
+        let read = history.transactions.compactMap(\.signedDate).max()
         history.add(statuses?.transactions ?? [])
+        let renewals = (statuses?.renewals ?? []).map { Renewal($0.renewalInfo, $0.status?.notBefore(read)) }
         var answer = UpstreamAnswer(
             environment: Environment(environment), bundleID: request.bundleID, transactions: history.transactions,
-            renewals: statuses?.renewals.map { Renewal($0.renewalInfo, $0.status) } ?? [], latestReceipt: nil, body: [],
-            revision: history.revision)
+            renewals: renewals, latestReceipt: nil, body: [], revision: history.revision)
         answer.leaveOut(history.unreadable + (statuses?.unreadable ?? []), at: client.now)
         do throws(Interruption) {
             answer.unfinishedConsumables = try await unfinishedConsumables(in: history)
@@ -218,5 +221,12 @@ private struct HostLookup: Sendable {
     private func contradiction(_ contradiction: Contradiction) -> Interruption {
         client.report(contradiction, in: environment)
         return .ended(.unanswered(.upstreamContradiction))
+    }
+}
+
+extension ReportedStatus {
+    /// Returns the status, known at a time if that is later.
+    fileprivate func notBefore(_ time: Timestamp?) -> ReportedStatus {
+        ReportedStatus(state, at: max(date, time ?? date))
     }
 }

@@ -65,6 +65,20 @@ struct ServerAPICustomerLookupTests {
         }
     }
 
+    @Test func `a status is not older than the history that was read before it`() async throws {
+        let later = TransactionContents.signedByDefault.advanced(by: .seconds(1))
+        let period = Samples.transaction { $0.signedDate = later }
+        // What is signed beside the status is from before the history.
+        try await ServerAPIBench.run(
+            sandbox: { request in
+                request.head.uri.contains("/subscriptions/") ? .statuses(status: "5") : .page([period])
+            }
+        ) { bench in
+            let answer = try #require(await bench.lookUp(in: .sandbox).answer)
+            #expect(answer.renewals.map(\.status) == [ReportedStatus(.revoked, at: later)])
+        }
+    }
+
     // MARK: - Unfinished consumables
 
     private static func coins(_ ids: String...) -> [String] {

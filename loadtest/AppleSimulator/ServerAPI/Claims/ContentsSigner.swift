@@ -20,10 +20,11 @@ final class ContentsSigner: Sendable {
     }
 
     /// Returns claims without a time of signing as a JWS.
-    func jws(_ contents: some SignedContents, for call: APICall) -> String {
+    /// - Parameter anew: true to sign them at the time of the call, also if this edition has them.
+    func jws(_ contents: some SignedContents, for call: APICall, anew: Bool = false) -> String {
         let key = Self.key(contents, call.context)
         // The chain, the claims and the signature take about four thousand bytes.
-        let known = signed.withLock { $0.value(key, byteCount: Self.typicalBytes) }
+        let known = anew ? nil : signed.withLock { $0.value(key, byteCount: Self.typicalBytes) }
         guard call.fault?.forgesPayloads == true else { return known ?? sign(contents, at: call.context.now, as: key) }
         var dated = contents
         dated.signedDate = call.context.now

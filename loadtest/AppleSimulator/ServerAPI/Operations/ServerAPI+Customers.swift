@@ -71,16 +71,19 @@ extension ServerAPI {
     }
 
     /// Returns a transaction as a JWS, of another app or environment if the fault says so.
-    func jws(_ item: ClaimedTransaction, of view: CustomerView, _ call: APICall) -> String {
+    func jws(_ item: ClaimedTransaction, of view: CustomerView, _ call: APICall, anew: Bool = false) -> String {
         let customer = view.customer.misplaced(by: call.fault)
         let claims =
             customer.app == view.customer.app ? item.claims : TransactionContents(item.transaction, of: customer)
-        return signer.jws(claims, for: call)
+        return signer.jws(claims, for: call, anew: anew)
     }
 
     /// Returns the renewal info of a subscription as a JWS, of another app or environment if the fault says so.
-    func jws(_ subscription: SimulatedSubscription, of view: CustomerView, _ call: APICall) -> String {
-        signer.jws(RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault)), for: call)
+    func jws(
+        _ subscription: SimulatedSubscription, of view: CustomerView, _ call: APICall, anew: Bool = false
+    ) -> String {
+        let claims = RenewalInfoContents(subscription, of: view.customer.misplaced(by: call.fault))
+        return signer.jws(claims, for: call, anew: anew)
     }
 
     /// Returns true for 1 to 32 digits that are not all zero.

@@ -60,8 +60,9 @@ extension ServerAPI {
         let newest = subscription.newest.purchase
         json.member("originalTransactionId", newest.originalTransactionID)
         json.member("status", subscription.status(at: call.now).rawValue)
-        json.member("signedRenewalInfo", jws(subscription, of: view, call))
+        // As of the call, like the status. So it is not older than what a history has beside it.
+        json.member("signedRenewalInfo", jws(subscription, of: view, call, anew: true))
         guard let transaction = view.transaction(newest.transactionID) else { return }
-        json.member("signedTransactionInfo", jws(transaction, of: view, call))
+        json.member("signedTransactionInfo", jws(transaction, of: view, call, anew: true))
     }
 }
