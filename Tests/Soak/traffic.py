@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterator
 from faults import Faults
 from fleet import Fleet, SoakNode
 from stage import APP, purchase
-from truth import Customer, Ledger, State
+from truth import TAKEOVER, Customer, Known, Ledger, State
 
 # Customers whose changes Apple announces, whose changes it does not announce, and who are erased.
 CHANGING, UNANNOUNCED, ERASED = 40, 10, 50
 DAY = 86_400_000
 # Beside 200 and 202. Anything else is an error of the gateway, or of this program.
 EXPECTED = {0, 429, 503}
-# Seconds within which another node applies what a node has stored and left (docs/notifications.md), and some to spare.
-TAKEOVER = 20
 
 
 class Traffic:
@@ -120,8 +118,8 @@ class Traffic:
 
     # Verifications
 
-    def _judge(self, kind: str, customer: Customer, known: int, answer: dict) -> None:
-        """Compares an answer with the states that it may show."""
+    def judge(self, kind: str, customer: Customer, known: Known, answer: dict, at: float | None = None) -> None:
+        """Compares an answer with the states that it may show, at the time of its request or now."""
         reasons = answer["provenance"]["degraded_reasons"]
         if answer["verdict"] == "undecided" and reasons:
             self.ledger.degraded.update(reasons)
@@ -137,17 +135,19 @@ class Traffic:
         if shown is None and (reasons or self.faults.is_redis_in_trouble):
             self.ledger.alone += 0 if reasons else 1
             return
-        first = 0 if reasons else known
-        if shown and shown.is_of(states[first:]):
+        first = 0 if reasons else known.number
+        # All three parts are of one answer of Apple, so that they belong together.
+        if shown in states[first:]:
             return
-        if shown and shown.is_of(states):
-            # The node that applied it may have ended before the purge.
-            late = time.monotonic() - customer.known_since
-            if late < TAKEOVER:
-                at, source = time.monotonic() - self.ledger.begin, answer["provenance"]["cache"]
-                self.ledger.late.append((late, f"{kind}, {source}, at {at:.1f} s: {late:.1f} s after the event"))
+        at = at or time.monotonic()
+        if shown in states:
+            late = at - known.since
+            # A node that does not reach Redis learns of no purge.
+            if late < (TAKEOVER if self.faults.is_redis_in_trouble else known.patience):
+                place, source = at - self.ledger.begin, answer["provenance"]["cache"]
+                self.ledger.late.append((late, f"{kind}, {source}, at {place:.1f} s: {late:.1f} s after the event"))
                 return
-        rule = "an earlier state" if shown and shown.is_of(states) else "a state that never was"
+        rule = "an earlier state" if shown in states else "a state that never was"
         self.ledger.violate(f"{kind}: {rule}", f"{customer.id}: {shown}, not {states[first:]}; {answer['provenance']}")
 
     def identifier(self, chance: random.Random) -> None:
@@ -157,7 +157,7 @@ class Traffic:
         node = self.node(chance)
         status, answer = self.send("ID", node, "POST", "/v1/verify", body)
         if status == 200:
-            self._judge(f"ID at {node.name}", customer, known, answer)
+            self.judge(f"ID at {node.name}", customer, known, answer)
 
     def signed(self, chance: random.Random) -> None:
         customer = chance.choice(self.changing)
@@ -167,8 +167,8 @@ class Traffic:
         node = self.node(chance)
         status, answer = self.send("signed transaction", node, "POST", "/v1/verify", body)
         # Before the first change the evidence may be the answer.
-        if status == 200 and (known or answer["verdict"] != "genuine"):
-            self._judge(f"signed transaction, {mode}, at {node.name}", customer, known, answer)
+        if status == 200 and (known.number or answer["verdict"] != "genuine"):
+            self.judge(f"signed transaction, {mode}, at {node.name}", customer, known, answer)
 
     def receipt(self, chance: random.Random) -> None:
         self._corpus_request("genuine receipt", "genuine", chance, chance.choice(("local", "auto", "apple")))
@@ -207,9 +207,9 @@ class Traffic:
             status, answer = self.send("deferred", self.node(chance), "POST", "/v1/verify", body, **headers)
         if status == 202:
             with self.ledger.lock:
-                self.ledger.jobs.setdefault(answer["id"], (customer, known))
+                self.ledger.jobs.setdefault(answer["id"], (customer, known, time.monotonic()))
         elif status == 200:
-            self._judge("deferred", customer, known, answer)
+            self.judge("deferred", customer, known, answer)
 
     # Changes
 
@@ -256,12 +256,12 @@ class Traffic:
         while self.send("purge", self.node(chance), "DELETE", path)[0] != 200:
             time.sleep(0.5)
         # No node may show the state before it.
-        customer.know(len(customer.states) - 1, since=0)
+        customer.know(len(customer.states) - 1, patience=0)
         self.ledger.purges += 1
         for node in self.fleet.nodes:
             status, answer = self.send("ID", node, "POST", "/v1/verify", {"transaction_id": customer.id, "bundle_id": APP})
             if status == 200:
-                self._judge(f"after a purge, {node.name}", customer, customer.known, answer)
+                self.judge(f"after a purge, {node.name}", customer, customer.known, answer)
 
     def erase(self, chance: random.Random) -> None:
         if not self.unerased:

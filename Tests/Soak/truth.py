@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stage import purchase
 
@@ -20,6 +21,10 @@ EVENTS = {
     ("REFUND", None): "subscription.refunded",
     ("REFUND_REVERSED", None): "subscription.refund_reversed",
 }
+
+
+# Seconds within which another node applies what a node has stored and left (docs/notifications.md), and some to spare.
+TAKEOVER = 20
 
 
 @dataclass(frozen=True)
@@ -37,13 +42,14 @@ class State:
         plan = shown.get("renewal")
         return plan and State(plan["renewal_date_ms"], plan["will_renew"], shown["state"] == "revoked")
 
-    def is_of(self, states: list[State]) -> bool:
-        """Returns true if each part is of one of these states: Apple may change a customer between the gateway's calls."""
-        return (
-            any(self.renewal_date_ms == one.renewal_date_ms for one in states)
-            and any(self.will_renew == one.will_renew for one in states)
-            and any(self.is_refunded == one.is_refunded for one in states)
-        )
+
+class Known(NamedTuple):
+    """What a client knows of a customer: the number of the oldest state that an answer may show, because its event was
+    read or it was purged for, the time of that, and the seconds for which an answer may yet show an earlier state."""
+
+    number: int
+    since: float
+    patience: float
 
 
 class Customer:
@@ -56,8 +62,7 @@ class Customer:
         self.expected: list[str] = []
         # The IDs and types of the events that the reader has read, in order.
         self.events: dict[str, str] = {}
-        # The number of the oldest state that an answer may show: its event was read, or it was purged for.
-        self.known, self.known_since = 0, 0.0
+        self.known = Known(0, 0.0, 0.0)
         self.is_erased = False
         # Held during a change.
         self.lock = threading.Lock()
@@ -91,11 +96,11 @@ class Customer:
         """Remembers an event that the reader has read."""
         if event["id"] not in self.events:
             self.events[event["id"]] = event["type"]
-            self.know(min(len(self.events), len(self.expected)), since=time.monotonic())
+            self.know(min(len(self.events), len(self.expected)), TAKEOVER)
 
-    def know(self, number: int, since: float) -> None:
-        if number > self.known:
-            self.known, self.known_since = number, since
+    def know(self, number: int, patience: float) -> None:
+        if number > self.known.number:
+            self.known = Known(number, time.monotonic(), patience)
 
 
 def payload(jws: str) -> dict:
@@ -109,8 +114,8 @@ class Ledger:
 
     answers: Counter = field(default_factory=Counter)
     degraded: Counter = field(default_factory=Counter)
-    # IDs of deferred verifications, with the customer, and the customer's known changes at the request.
-    jobs: dict[str, tuple[Customer, int]] = field(default_factory=dict)
+    # IDs of deferred verifications, with the customer, what was known at the request, and the time of the request.
+    jobs: dict[str, tuple[Customer, Known, float]] = field(default_factory=dict)
     # Notifications that a node accepted, as relayed.
     accepted: list[tuple[Customer, bytes]] = field(default_factory=list)
     log: list[dict] = field(default_factory=list)
