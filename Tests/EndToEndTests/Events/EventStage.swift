@@ -154,11 +154,12 @@ extension EventStage {
     /// - Parameters:
     ///   - added: endpoints that listen, and are not in the clients file.
     ///   - more: lines of further webhooks.
+    ///   - options: directives of Redis.
     static func run(
         customers: Int, _ endpoints: [Endpoint], added: [Endpoint] = [], webhooks more: String = "",
-        settings: [String: String] = [:], _ test: (EventStage) async throws -> Void
+        settings: [String: String] = [:], redis options: [String] = [], _ test: (EventStage) async throws -> Void
     ) async throws {
-        let redis = try await RealServer.redis()
+        let redis = try await RealServer.redis(options)
         defer { redis.kill() }
         let secrets = Dictionary(
             uniqueKeysWithValues: (endpoints + added).map { ($0.name, WebhookSecret.new()) })
