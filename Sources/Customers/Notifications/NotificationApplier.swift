@@ -8,8 +8,11 @@ internal import Synchronization
 /// Applies stored notifications: takes over their signed states, and purges the cached results that they make wrong.
 ///
 /// ```
-/// stored ──▶ verify ──▶ newest signed state of each chain ──▶ purge on all nodes ──▶ remove
+/// stored ──▶ verify ──▶ purge on all nodes ──▶ newest signed state of each chain ──▶ purge again ──▶ remove
 /// ```
+/// The new state comes with its events. The first purge keeps their promise that no answer shows an earlier state, also
+/// if this node ends next; the second purge ends answers that were made of the earlier state meanwhile.
+///
 /// Neither repeated steps nor the order of notifications change the states. A node at once applies notifications that
 /// it stored itself. A survey of all partitions finds notifications that other nodes left.
 package final class NotificationApplier: Sendable {
@@ -145,6 +148,8 @@ package final class NotificationApplier: Sendable {
             case .failure(let reason): await leave(notification, reason, in: partition)
             }
         }
+        // Also for a state that is known: the node that merged it may have ended before its second purge.
+        guard await purge(readable.map(\.signed), in: partition) else { return }
         let results = await states.merge(readable.flatMap(\.signed.updates))
         var next = results[...]
         var applied: [AppliedNotification] = []
@@ -185,10 +190,7 @@ package final class NotificationApplier: Sendable {
     }
 
     private func finish(_ applied: [AppliedNotification], in partition: AppPartition) async {
-        // Also for a state that is known: the node that merged it may have ended before the purge.
-        // Not all IDs are signed in version 1: the app's secret purges no results of another app.
-        let outdated = Set(applied.flatMap(\.signed.outdated)).sorted()
-        guard await purge(outdated.map { Purge($0, in: partition.bundleID) }) else { return }
+        guard await purge(applied.map(\.signed), in: partition) else { return }
         await queue.finish(applied.map { FinishedNotification(taken: $0.taken, event: $0.ownEvent) }, in: partition)
         report(applied.compactMap(\.ownEvent), in: partition)
         for notification in applied {
@@ -198,7 +200,9 @@ package final class NotificationApplier: Sendable {
     }
 
     /// - Returns: false if the store does not take the purge now; the notifications are taken again later.
-    private func purge(_ purges: [Purge]) async -> Bool {
+    private func purge(_ notifications: [SignedNotification], in partition: AppPartition) async -> Bool {
+        // Not all IDs are signed in version 1: the app's secret purges no results of another app.
+        let purges = Set(notifications.flatMap(\.outdated)).sorted().map { Purge($0, in: partition.bundleID) }
         if purges.isEmpty { return true }
         for attempt in 1...Limits.purges {
             if (try? await resultPurges.purge(purges)) != nil { return true }
