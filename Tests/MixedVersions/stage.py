@@ -51,7 +51,7 @@ class Stage:
         self.loadtest, self.folder = loadtest, folder
         self.step = folder / "step"
         set_clock(self.step, 0)
-        self.clock = {"LD_PRELOAD": str(clock_library(folder)), "WALL_CLOCK_STEP": str(self.step)}
+        self.clock = {"LD_PRELOAD": str(library(WALL_CLOCK, folder)), "WALL_CLOCK_STEP": str(self.step)}
         self.receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "4"], check=True, capture_output=True)
         self.redis = Redis(folder, self.clock, self.persistence)
@@ -226,11 +226,12 @@ class Stage:
         ]
 
 
-def clock_library(folder: Path) -> Path:
-    library = folder / "libWallClock.so"
+def library(source: Path, folder: Path) -> Path:
+    """Compiles C for LD_PRELOAD."""
+    compiled = folder / f"lib{source.stem}.so"
     compiler = shutil.which("cc") or shutil.which("clang")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, WALL_CLOCK], check=True)
-    return library
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", compiled, source, "-ldl"], check=True)
+    return compiled
 
 
 def set_clock(step: Path, seconds: int) -> None:

@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import random
+import resource
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from drill.processes import wait_until
 from fleet import Fleet
 from truth import Ledger
 from wire import Wire
 
 MiB = 1 << 20
-# Seconds in which nodes connect to Redis again.
-RECOVERY = 5
+# Seconds in which nodes connect to Redis again, in which they read changed files, and in which all of them must have.
+RECOVERY, RELOAD, LAST_RELOAD = 5, 5, 30
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,14 @@ class Faults:
             "node frozen": self.freeze,
             "clock of a node": self.skew,
             "clock of all": self.step,
+            "disk for logs full": self.fill_disk,
+            "certificates changed": self.certify,
         }
         redis = {"redis killed": self.crash, "redis frozen": self.freeze_redis, "redis full": self.fill}
         redis |= {f"network {mode}": self._wire(mode) for mode in Wire.MODES if mode != "open"}
         outside = {name: self._apple(fault) for name, fault in APPLE.items()}
         outside |= {name: self._receiver(fault) for name, fault in RECEIVER.items()}
+        outside["receiver's name slow"] = self.resolve
         self.lanes: dict[str, dict[str, Callable]] = {"node": nodes, "redis": redis, "apple": outside}
         self.plan = [entry for lane in self.lanes for entry in self._draw(lane, seed, seconds)]
         self.done: list[Entry] = []
@@ -162,6 +167,19 @@ class Faults:
     def step(self, entry: Entry) -> None:
         self.fleet.advance(5 + entry.choice % 40)
 
+    def fill_disk(self, entry: Entry) -> None:
+        node = self._any(entry)
+        node.limit_files(1)
+        try:
+            time.sleep(entry.seconds)
+        finally:
+            node.limit_files(resource.RLIM_INFINITY)
+
+    def certify(self, entry: Entry) -> None:
+        made = self.fleet.certify()
+        nodes = [node for node in self.fleet.nodes if not node.is_down]
+        wait_until("the new certificate", lambda: all(node.presented() == made for node in nodes), LAST_RELOAD, 1)
+
     # Redis
 
     def crash(self, entry: Entry) -> None:
@@ -199,6 +217,14 @@ class Faults:
                 time.sleep(entry.seconds)
 
         return fail
+
+    def resolve(self, entry: Entry) -> None:
+        self.fleet.names.write_text(str(round(entry.seconds)))
+        try:
+            self.fleet.rename_receiver()
+            time.sleep(RELOAD + entry.seconds)
+        finally:
+            self.fleet.names.write_text("0")
 
     def _receiver(self, fault: object) -> Callable:
         def fail(entry: Entry) -> None:

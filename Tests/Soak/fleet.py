@@ -7,19 +7,27 @@ import http.client
 import json
 import os
 import re
+import resource
+import ssl
+import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import ClassVar
 
 from drill.processes import Program, fetch
-from stage import SECONDS, WEBHOOK_KEY, Node, Stage, set_clock
+from stage import SECONDS, WEBHOOK_KEY, Node, Stage, library, set_clock
 from wire import Wire
 
 # The most that the limited client may send: so many at once, and so many in an hour.
 QUOTA = 60
 # Seconds that a client waits for an answer, and at the end for an erasure, which reads all logs.
 PATIENCE, LAST_PATIENCE = 20, 120
+
+# The certificates of the nodes change: checks of certificates are not what a soak is about.
+urllib.request.install_opener(
+    urllib.request.build_opener(urllib.request.HTTPSHandler(context=ssl._create_unverified_context()))
+)
 
 
 class Fleet(Stage):
@@ -38,9 +46,38 @@ class Fleet(Stage):
             return dict(re.findall(r"^(orders|control) (\S+)", self.receiver.log.read_text(), re.M))
 
         self.receiver.expect("prints its addresses", lambda: len(urls()) == 2, SECONDS)
-        self.orders, self.control = urls()["orders"], urls()["control"]
+        self.orders, self.control = urls()["orders"].replace("127.0.0.1", "orders0.soak.test"), urls()["control"]
+        self.names = folder / "names"
+        self.names.write_text("0")
+        preloaded = f"{self.clock['LD_PRELOAD']}:{library(Path(__file__).with_name('SlowNames.c'), folder)}"
+        self.of_nodes = {"LD_PRELOAD": preloaded, "SLOW_NAMES": str(self.names)}
+        self.certificate = folder / "certificate.pem"
+        self.certify()
         self.write_clients(gateway)
-        self.nodes = [SoakNode(self, gateway, f"node-{number}") for number in (1, 2, 3)]
+        # A full disk sends no signal.
+        program = folder / "gateway.sh"
+        program.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec '{gateway}' \"$@\"\n")
+        program.chmod(0o755)
+        self.nodes = [SoakNode(self, program, f"node-{number}") for number in (1, 2, 3)]
+
+    def rename_receiver(self) -> None:
+        """Gives the receiver another name, which nodes do not know from before."""
+        file, known = self.folder / "clients.yaml", re.search(r"orders(\d+)\.soak", self.orders)
+        self.orders = self.orders.replace(known[0], f"orders{int(known[1]) + 1}.soak")
+        changed = file.with_suffix(".new")
+        changed.write_text(re.sub(r"http://orders\d+\.soak[^\"]*", self.orders, file.read_text()))
+        changed.replace(file)
+
+    def certify(self) -> str:
+        """Replaces the key and the certificate of all nodes, one after the other, and returns the certificate."""
+        key, subject = self.certificate.with_suffix(".key"), ["-subj", "/CN=soak", "-addext", "subjectAltName=IP:127.0.0.1"]
+        made = [path.with_suffix(path.suffix + ".new") for path in (key, self.certificate)]
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3650"]
+        command = ["openssl", "req", "-x509", *curve, *subject, "-keyout", made[0], "-out", made[1]]
+        subprocess.run(command, check=True, capture_output=True)
+        made[0].replace(key)
+        made[1].replace(self.certificate)
+        return self.certificate.read_text()
 
     def advance(self, seconds: int) -> None:
         super().advance(seconds)
@@ -55,6 +92,8 @@ class Fleet(Stage):
             "GATEWAY_REDIS_EXPECTED_NODES": "3",
             "GATEWAY_SHUTDOWN_GRACE": "5s",
             "GATEWAY_LOG_REQUESTS": "none",
+            "GATEWAY_HTTP_TLS_CERTIFICATE_FILE": str(self.certificate),
+            "GATEWAY_HTTP_TLS_KEY_FILE": str(self.certificate.with_suffix(".key")),
         }
         return {name: value for name, value in {**super().settings(), **changed}.items() if value is not None}
 
@@ -85,8 +124,18 @@ class SoakNode(Node):
 
     def start(self, **settings: str) -> None:
         self.set_clock()
-        super().start(GATEWAY_REDIS_URL=self.wire.url, WALL_CLOCK_STEP=str(self.step), **settings)
+        own = {"GATEWAY_REDIS_URL": self.wire.url, "WALL_CLOCK_STEP": str(self.step), **self.stage.of_nodes}
+        super().start(**own, **settings)
+        self.url = self.url.replace("http:", "https:")
         self.is_down = False
+
+    def limit_files(self, size: int) -> None:
+        """Sets the size of files beyond which the node cannot write, as on a full disk."""
+        resource.prlimit(self.process.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    def presented(self) -> str:
+        """Returns the certificate of new connections."""
+        return ssl.get_server_certificate(("127.0.0.1", int(self.url.rsplit(":", 1)[1])), timeout=PATIENCE)
 
     def ask(
         self, method: str, path: str, body: object = None, key: str | None = None, **headers: str
