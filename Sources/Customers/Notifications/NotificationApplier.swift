@@ -190,7 +190,8 @@ package final class NotificationApplier: Sendable {
     }
 
     private func finish(_ applied: [AppliedNotification], in partition: AppPartition) async {
-        guard await purge(applied.map(\.signed), in: partition) else { return }
+        // Without a change, no answer was made of an earlier state since the first purge.
+        guard await purge(applied.filter(\.changed).map(\.signed), in: partition) else { return }
         await queue.finish(applied.map { FinishedNotification(taken: $0.taken, event: $0.ownEvent) }, in: partition)
         report(applied.compactMap(\.ownEvent), in: partition)
         for notification in applied {
