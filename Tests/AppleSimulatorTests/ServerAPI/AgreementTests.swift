@@ -91,6 +91,19 @@ struct AgreementTests {
         #expect(transaction.appTransactionID == "700000000000001000" && transaction.appAppleID == 9_007_199_254_740_993)
         #expect(transaction.applicationVersion == nil && transaction.versionExternalIdentifier == nil)
     }
+
+    @Test func `within a second a history is repeated, and statuses are signed at the time of the call`() throws {
+        let store = try TestStore()
+        try store.know(Samples.receipt())
+        let history = try store.call("v2/history/1000").signed
+        store.clock.advance(bySeconds: 0.5)
+        #expect(try store.call("v2/history/1000").signed == history)
+        let status = try #require(try store.call("v1/subscriptions/1000").statuses.first)
+        for member in ["signedTransactionInfo", "signedRenewalInfo"] {
+            let claims = APIReply.claims(status[member] as? String ?? "")
+            #expect(claims["signedDate"] as? Int64 == store.clock.now.millisecondsSince1970, "\(member)")
+        }
+    }
 }
 
 extension AgreementTests {

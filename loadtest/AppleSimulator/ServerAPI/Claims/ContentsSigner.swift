@@ -11,8 +11,13 @@ final class ContentsSigner: Sendable {
         let issue: Int64
     }
 
+    private struct Signed: Sendable {
+        let jws: String
+        let date: Timestamp
+    }
+
     private let pki: TransactionPKI
-    private let signed: Mutex<RecentCache<Key, String>>
+    private let signed: Mutex<RecentCache<Key, Signed>>
 
     init(pki: TransactionPKI, maximumBytes: Int) {
         self.pki = pki
@@ -20,14 +25,17 @@ final class ContentsSigner: Sendable {
     }
 
     /// Returns claims without a time of signing as a JWS.
-    /// - Parameter anew: true to sign them at the time of the call, also if this edition has them.
+    /// - Parameter anew: true for a time of signing that is not before the call, also if this edition has them.
     func jws(_ contents: some SignedContents, for call: APICall, anew: Bool = false) -> String {
-        let key = Self.key(contents, call.context)
+        let key = Self.key(contents, call.context), now = call.context.now
         // The chain, the claims and the signature take about four thousand bytes.
-        let known = anew ? nil : signed.withLock { $0.value(key, byteCount: Self.typicalBytes) }
-        guard call.fault?.forgesPayloads == true else { return known ?? sign(contents, at: call.context.now, as: key) }
+        let known = signed.withLock { $0.value(key, byteCount: Self.typicalBytes) }
+        guard call.fault?.forgesPayloads == true else {
+            if let known, !anew || now <= known.date { return known.jws }
+            return sign(contents, at: now, as: key)
+        }
         var dated = contents
-        dated.signedDate = call.context.now
+        dated.signedDate = now
         return Self.forged(jws(dated), Self.laterEnd(dated))
     }
 
@@ -40,7 +48,7 @@ final class ContentsSigner: Sendable {
         var dated = contents
         dated.signedDate = date
         let text = jws(dated)
-        signed.withLock { $0.insert(text, key, byteCount: text.utf8.count) }
+        signed.withLock { $0.insert(Signed(jws: text, date: date), key, byteCount: text.utf8.count) }
         return text
     }
 

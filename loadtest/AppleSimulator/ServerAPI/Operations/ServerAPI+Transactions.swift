@@ -60,7 +60,7 @@ extension ServerAPI {
         let newest = subscription.newest.purchase
         json.member("originalTransactionId", newest.originalTransactionID)
         json.member("status", subscription.status(at: call.now).rawValue)
-        // As of the call, like the status. So it is not older than what a history has beside it.
+        // As of the call, like the status: not older than the history that was read before it.
         json.member("signedRenewalInfo", jws(subscription, of: view, call, anew: true))
         guard let transaction = view.transaction(newest.transactionID) else { return }
         json.member("signedTransactionInfo", jws(transaction, of: view, call, anew: true))
