@@ -20,17 +20,19 @@ package struct FleetStore: Sendable {
     package let ownership: any OwnershipStore
     package let comparisons: any ComparisonStore
     package let erasure: Erasure
+    /// The purge of cached results, also where the store is too slow for requests.
+    package let purge: CachePurge
     /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 
     package init(
         ports: FleetPorts, notifications: any NotificationStore, events: any EventLog & EventWriter,
         deliveries: any DeliveryStore, jobs: any JobStore, ownership: any OwnershipStore,
-        comparisons: any ComparisonStore, erasure: Erasure, service: (any Service)?
+        comparisons: any ComparisonStore, erasure: Erasure, purge: @escaping CachePurge, service: (any Service)?
     ) {
         (self.ports, self.notifications, self.events) = (ports, notifications, events)
         (self.deliveries, self.jobs, self.ownership) = (deliveries, jobs, ownership)
-        (self.comparisons, self.erasure, self.service) = (comparisons, erasure, service)
+        (self.comparisons, self.erasure, self.purge, self.service) = (comparisons, erasure, purge, service)
     }
 }
 
@@ -107,6 +109,9 @@ extension FleetStore {
                 results: [RedisResultErasure(customers, keys: keys)],
                 indexes: [RedisStateErasure(store: notifications), ownership], states: notifications,
                 chains: ownership.chains),
+            purge: { (purges) throws(StoreUnreachable) in
+                try await results.redisPurges.purge(purges, orOver: bulk)
+            },
             service: StoreService(
                 clients: [redis, customers], store: store, health: health, events: storeEvents,
                 registry: isNode ? NodeRegistry(store: store, health: health) : nil, fleetState: fleetState,

@@ -26,8 +26,7 @@ extension Wiring {
         let stored = AppsOfNotifications(), losses = NotificationLosses()
         let traces = NotificationTraces { TraceScope.current?.context.traceparent }
         let applier = NotificationApplier(
-            queue: fleet.notifications, states: fleet.notifications, purging: fleet.ports.cache.purges,
-            verifier: verifier,
+            queue: fleet.notifications, states: fleet.notifications, purging: fleet.purge, verifier: verifier,
             apps: { access.now.servedApps ?? stored.bundleIDs },
             refresh: { [limiter = fleet.ports.limiter] refresh in
                 // A purge has ended the old answer. Without a new answer, the next verification fetches it.

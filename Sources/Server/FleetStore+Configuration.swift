@@ -48,7 +48,7 @@ extension FleetStore {
                     [events, deliveries, jobs], purge: CachedResultPurge(cache.purges.purge),
                     indexes: [notifications, ownership],
                     states: notifications, chains: ownership.chains),
-                service: nil)
+                purge: cache.purges.purge, service: nil)
             return
         }
         guard AES256GCM.isOffered else {

@@ -32,7 +32,7 @@ package final class NotificationApplier: Sendable {
 
     private let queue: any NotificationQueue
     private let states: any CustomerStateStore
-    private let resultPurges: any ResultPurges
+    private let purgeResults: CachePurge
     private let verifier: NotificationVerifier
     private let apps: @Sendable () -> Set<String>
     private let refresh: @Sendable (NotifiedRefresh) async -> Void
@@ -51,7 +51,7 @@ package final class NotificationApplier: Sendable {
     ///   - refresh: looks evidence up at Apple, within the limits for requests.
     ///   - onSurvey: receives the state of an app's queue.
     package init(
-        queue: any NotificationQueue, states: any CustomerStateStore, purging resultPurges: any ResultPurges,
+        queue: any NotificationQueue, states: any CustomerStateStore, purging purgeResults: @escaping CachePurge,
         verifier: NotificationVerifier, apps: @escaping @Sendable () -> Set<String>,
         refresh: @escaping @Sendable (NotifiedRefresh) async -> Void, observe: @escaping NotificationObserver,
         onEvents: @escaping @Sendable (AppPartition) -> Void,
@@ -59,7 +59,7 @@ package final class NotificationApplier: Sendable {
         traces: NotificationTraces = NotificationTraces(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.queue, self.states, self.resultPurges, self.verifier) = (queue, states, resultPurges, verifier)
+        (self.queue, self.states, self.purgeResults, self.verifier) = (queue, states, purgeResults, verifier)
         (self.apps, self.refresh, self.observe) = (apps, refresh, observe)
         (self.onEvents, self.onSurvey, self.traces, self.clock) = (onEvents, onSurvey, traces, clock)
     }
@@ -206,7 +206,7 @@ package final class NotificationApplier: Sendable {
         let purges = Set(notifications.flatMap(\.outdated)).sorted().map { Purge($0, in: partition.bundleID) }
         if purges.isEmpty { return true }
         for attempt in 1...Limits.purges {
-            if (try? await resultPurges.purge(purges)) != nil { return true }
+            if (try? await purgeResults(purges)) != nil { return true }
             if attempt < Limits.purges { try? await Task.sleep(for: Limits.purgePause) }
         }
         return false

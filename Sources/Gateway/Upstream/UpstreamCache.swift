@@ -19,6 +19,9 @@ package protocol UpstreamCache: Sendable {
     var purges: any ResultPurges { get }
 }
 
+/// Invalidates every cached result that one of these purges names, on all nodes.
+package typealias CachePurge = @Sendable ([Purge]) async throws(StoreUnreachable) -> Void
+
 /// The purges of cached results on all nodes.
 package protocol ResultPurges: Sendable {
     /// Invalidates every result that one of these purges names.

@@ -90,7 +90,8 @@ import TestSupport
             let store = stage.store()
             intake = NotificationIntake(verifier, queue: store, observe: { _ in }, onStored: { _ in })
             applier = NotificationApplier(
-                queue: store, states: store, purging: EmbeddedUpstreamCache(maximumBytes: 0).purges, verifier: verifier,
+                queue: store, states: store, purging: EmbeddedUpstreamCache(maximumBytes: 0).purges.purge,
+                verifier: verifier,
                 apps: { [] }, refresh: { _ in }, observe: { _ in }, onEvents: { _ in },
                 onSurvey: { _, _ in }, clock: { end })
         }

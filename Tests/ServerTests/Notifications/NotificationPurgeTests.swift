@@ -115,7 +115,7 @@ import TestSupport
             let now = story.end
             let states = WatchedStates(store: notifications, beforeMerge: beforeMerge, afterMerge: afterMerge)
             let applier = NotificationApplier(
-                queue: notifications, states: states, purging: cache.purges, verifier: verifier, apps: { [] },
+                queue: notifications, states: states, purging: cache.purges.purge, verifier: verifier, apps: { [] },
                 refresh: { _ in }, observe: { _ in }, onEvents: { _ in }, onSurvey: { _, _ in }, clock: { now })
             await applier.apply(partition, includingStalled: false)
         }

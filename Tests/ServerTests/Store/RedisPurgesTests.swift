@@ -111,6 +111,21 @@ import TestSupport
         #expect(length == .integer(Int64(count)))
     }
 
+    @Test(.cacheInRedis)
+    func `a purge that must be done goes over other connections if those of requests fail`() async throws {
+        let requests = TestRedis(redis.node)
+        let purges = RedisPurges(
+            requests, seal: StoreSeal(keys: StoreSamples.keys()), counters: InvalidationCounters(),
+            clock: { StoreSamples.time(100) }, observe: { _ in })
+        try await purges.purge([Purge("1")], orOver: TestRedis([.failure(.timeout)]))
+        requests.fail(.timeout)
+        try await purges.purge([Purge("2")], orOver: redis.node)
+        #expect(purges.position.number == 2)
+        await #expect(throws: StoreUnreachable.self) {
+            try await purges.purge([Purge("3")], orOver: TestRedis([.failure(.timeout)]))
+        }
+    }
+
     @Test(.cacheInRedis) func `a log is no longer than its limit`() async throws {
         let cache = redis.cache()
         await cache.redisPurges.catchUp()
