@@ -134,6 +134,17 @@ extension RedisClientConfiguration {
     }
 }
 
+extension RedisPurges {
+    /// Adds purges over the connections of requests, or over other connections if these do not take them in time.
+    func purge(_ purges: [Purge], orOver redis: any RedisCommands) async throws(StoreUnreachable) {
+        do throws(StoreUnreachable) {
+            try await purge(purges)
+        } catch {
+            try await purge(purges, over: redis)
+        }
+    }
+}
+
 /// Ignores the events of the connections for customers: the other connections report the same state.
 private struct CustomerConnectionEvents: RedisObserver {
     func observe(_ event: RedisEvent) {}

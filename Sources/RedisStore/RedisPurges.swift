@@ -90,15 +90,6 @@ package final class RedisPurges: ResultPurges {
         guard await readAll(over: redis) else { throw StoreUnreachable() }
     }
 
-    /// Adds purges over the connections of requests, or over other connections if these do not take them in time.
-    func purge(_ purges: [Purge], orOver redis: any RedisCommands) async throws(StoreUnreachable) {
-        do throws(StoreUnreachable) {
-            try await purge(purges)
-        } catch {
-            try await purge(purges, over: redis)
-        }
-    }
-
     private func append(_ purges: [Purge], over redis: any RedisCommands) async throws(StoreUnreachable) {
         for start in stride(from: 0, to: purges.count, by: Limits.appended) {
             let sealed = purges[start..<min(purges.count, start + Limits.appended)].map {
