@@ -140,7 +140,7 @@ let package = Package(
         .target(
             name: "Telemetry",
             dependencies: [
-                "Clients", "Customers", "Gateway", "HTTPClient", "JSON", "Receipts", "Resilience",
+                "AppStore", "Clients", "Customers", "Gateway", "HTTPClient", "JSON", "Receipts", "Resilience",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

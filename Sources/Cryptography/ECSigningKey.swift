@@ -47,7 +47,11 @@ internal import COpenSSL
     }
 
     /// Returns r ‖ s over the SHA-256 digest of a message, 64 bytes.
-    package func signature(over message: [UInt8]) -> [UInt8] {
+    package func signature(over message: [UInt8]) -> [UInt8] { Self.fixedLength(encodedSignature(over: message)) }
+
+    /// Returns the DER of `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }` (RFC 3279 §2.2.3) over the SHA-256
+    /// digest of a message.
+    package func encodedSignature(over message: [UInt8]) -> ArraySlice<UInt8> {
         let context = unsafe EVP_MD_CTX_new()
         defer { unsafe EVP_MD_CTX_free(context) }
         // The DER of two numbers below the order of P-256 has 72 bytes at most.
@@ -57,10 +61,10 @@ internal import COpenSSL
             unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key)
             & EVP_DigestSign(context, &encoding, &count, message, message.count)
         precondition(status == 1, "a private key on P-256 can sign")
-        return Self.fixedLength(encoding[..<count])
+        return encoding[..<count]
     }
 
-    /// Returns r and s of `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }` (RFC 3279 §2.2.3) in 32 bytes each.
+    /// Returns r and s of an encoded signature in 32 bytes each.
     private static func fixedLength(_ encoding: ArraySlice<UInt8>) -> [UInt8] {
         var rest = encoding.dropFirst(2)
         var numbers: [UInt8] = []

@@ -29,7 +29,7 @@ public struct DeviceVerification: Hashable, Sendable {
 
 extension [UInt8] {
     /// The lower-case text of a UUID's 16 bytes (RFC 9562 §4).
-    var uuidText: String {
+    package var uuidText: String {
         enumerated().reduce(into: "") { text, byte in
             if [4, 6, 8, 10].contains(byte.offset) { text += "-" }
             text += (byte.element < 0x10 ? "0" : "") + String(byte.element, radix: 16)

@@ -31,6 +31,7 @@ struct GatewayMetrics: Sendable {
     let ownership: OwnershipMetrics
     let erasures: ErasureMetrics
     let comparisons: ComparisonMetrics
+    let signatures: SignatureMetrics
 
     init(
         _ configuration: GatewayConfiguration, lifecycle: ServerLifecycle, bodyBudget: BodyBudget,
@@ -81,6 +82,7 @@ struct GatewayMetrics: Sendable {
         ownership = OwnershipMetrics(registry)
         erasures = ErasureMetrics(registry)
         comparisons = ComparisonMetrics(registry)
+        signatures = SignatureMetrics(registry)
         reload = ReloadMetrics(registry, at: dependencies.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
     }

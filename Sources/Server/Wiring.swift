@@ -137,7 +137,9 @@ struct Wiring {
                 .purge(apple?.invalidation, charging: charging),
                 events(of: fleet, watcher, charging),
             ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes
-                + routes(of: notifications.intake, charging) + appleProxy(apple, charging).routes
+                + routes(of: notifications.intake, charging) + [signatures(charging).route]
+                // Its paths are all below `/v1/apple/`.
+                + appleProxy(apple, charging).routes
                 + health.openRoutes)
         // The first of these ends last: the spans of the last requests are exported.
         let foundations: [UnprintedService?] = [
@@ -261,6 +263,12 @@ struct Wiring {
         FormRoutes(
             verification: handler, access: access,
             charging: charging, configuration.form,
+            clock: dependencies.clock)
+    }
+
+    private func signatures(_ charging: RequestCharging) -> SignatureRoute {
+        SignatureRoute(
+            access: access, charging: charging, metrics: metrics.signatures, logger: dependencies.logger,
             clock: dependencies.clock)
     }
 

@@ -10,14 +10,35 @@ package struct ServerAPIKey: Hashable, Sendable, Redacted {
     package let issuerID: String
     package let keyID: String
     package let privateKey: ECSigningKey
-    /// The first part of all tokens of the key.
-    let tokenHeader: [UInt8]
+    /// The encoded header of all JWS of the key, and the dot after it.
+    private let jwsHeader: [UInt8]
 
     package init(issuerID: String, keyID: String, privateKey: ECSigningKey) {
         self.issuerID = issuerID
         self.keyID = keyID
         self.privateKey = privateKey
-        tokenHeader = BearerToken.header(keyID: keyID)
+        jwsHeader = Self.jwsHeader(keyID: keyID)
+    }
+
+    private static func jwsHeader(keyID: String) -> [UInt8] {
+        let json = JSONWriter.object { json in
+            json.member("alg", "ES256")
+            json.member("kid", keyID)
+            json.member("typ", "JWT")
+        }
+        var text: [UInt8] = []
+        Base64.append(encodingURL: json, to: &text)
+        return text + [UInt8(ascii: ".")]
+    }
+
+    /// Returns a JWS in compact serialization (RFC 7515 §3.1), signed with ES256.
+    func compactJWS(_ claims: [UInt8]) -> String {
+        var text = jwsHeader
+        Base64.append(encodingURL: claims, to: &text)
+        let signature = privateKey.signature(over: text)
+        text.append(UInt8(ascii: "."))
+        Base64.append(encodingURL: signature, to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 }
 
@@ -55,24 +76,7 @@ enum BearerToken {
 
     /// - Parameter now: the time of Apple's clock.
     static func token(of key: ServerAPIKey, forApp bundleID: String, at now: Timestamp) -> Secret {
-        var text = key.tokenHeader
-        Base64.append(encodingURL: claims(of: key, forApp: bundleID, at: now), to: &text)
-        let signature = key.privateKey.signature(over: text)
-        text.append(UInt8(ascii: "."))
-        Base64.append(encodingURL: signature, to: &text)
-        return Secret(String(decoding: text, as: UTF8.self))
-    }
-
-    /// Returns the encoded header and the dot after it, which all tokens of a key share.
-    static func header(keyID: String) -> [UInt8] {
-        let json = JSONWriter.object { json in
-            json.member("alg", "ES256")
-            json.member("kid", keyID)
-            json.member("typ", "JWT")
-        }
-        var text: [UInt8] = []
-        Base64.append(encodingURL: json, to: &text)
-        return text + [UInt8(ascii: ".")]
+        Secret(key.compactJWS(claims(of: key, forApp: bundleID, at: now)))
     }
 
     private static func claims(of key: ServerAPIKey, forApp bundleID: String, at now: Timestamp) -> [UInt8] {

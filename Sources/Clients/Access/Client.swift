@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import AppStore
 package import Customers
 package import Gateway
 package import Receipts
@@ -22,6 +23,8 @@ package final class Client: Sendable, Hashable {
     package let may: Set<Permission>
     /// The rights to call the App Store Server API through the gateway.
     private let apple: AppleRights
+    /// What it may have signed, by bundle ID.
+    package let signatures: [String: SignatureScope]
     /// The consequence of a purchase that is bound to another account.
     package let ownership: OwnershipPolicy
     /// The answers that are deferred although the request does not prefer it.
@@ -32,8 +35,8 @@ package final class Client: Sendable, Hashable {
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], certificates: [CertificateIdentity] = [],
         limits: ClientLimits = ClientLimits(), may: Set<Permission> = [], apple: AppleRights = .none,
-        ownership: OwnershipPolicy = .report, deferral: DeferralPolicy = .onRequest, signsAnswers: Bool = false,
-        keyID: String? = nil
+        signatures: [String: SignatureScope] = [:], ownership: OwnershipPolicy = .report,
+        deferral: DeferralPolicy = .onRequest, signsAnswers: Bool = false, keyID: String? = nil
     ) {
         self.keyID = keyID
         self.name = name
@@ -43,6 +46,7 @@ package final class Client: Sendable, Hashable {
         self.limits = limits
         self.may = may
         self.apple = apple
+        self.signatures = signatures
         self.ownership = ownership
         self.deferral = deferral
         self.signsAnswers = signsAnswers
@@ -52,7 +56,7 @@ package final class Client: Sendable, Hashable {
     func identified(by key: StoredKey) -> Client {
         Client(
             name: name, apps: apps, keys: keys, certificates: certificates, limits: limits, may: may, apple: apple,
-            ownership: ownership, deferral: deferral, signsAnswers: signsAnswers, keyID: key.id)
+            signatures: signatures, ownership: ownership, deferral: deferral, signsAnswers: signsAnswers, keyID: key.id)
     }
 
     /// A permission beyond verification. The raw values appear in the clients file.
@@ -63,6 +67,8 @@ package final class Client: Sendable, Hashable {
         case ownership
         /// Deleting the data of a customer.
         case erase
+        /// Having requests to StoreKit signed, within its `signatures`.
+        case sign
         /// Deciding which of its requests have spans, by the flag `sampled` of `traceparent`.
         case trace
     }
@@ -110,13 +116,21 @@ package final class Client: Sendable, Hashable {
         }
     }
 
+    /// Returns true for a request that it may have signed for an app.
+    package func maySign(_ request: StoreKitRequest, forApp bundleID: String) -> Bool {
+        may.contains(.sign) && apps.contains(bundleID) && signatures[bundleID]?.permits(request) ?? false
+    }
+
     /// Compares what the clients file says, whichever key a request carried.
     package static func == (one: Client, other: Client) -> Bool {
         one === other
             || (one.name, one.apps, one.keys, one.limits, one.may)
                 == (other.name, other.apps, other.keys, other.limits, other.may)
-                && (one.apple, one.ownership, one.deferral, one.signsAnswers, one.certificates)
-                    == (other.apple, other.ownership, other.deferral, other.signsAnswers, other.certificates)
+                && (one.apple, one.signatures, one.ownership, one.deferral, one.signsAnswers, one.certificates)
+                    == (
+                        other.apple, other.signatures, other.ownership, other.deferral, other.signsAnswers,
+                        other.certificates
+                    )
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }

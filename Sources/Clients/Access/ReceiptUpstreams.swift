@@ -77,6 +77,16 @@ extension AccessRules {
             .sorted()
     }
 
+    /// The fault that clients may have requests signed for apps without a key, and the advice; nil without such apps.
+    package var signatureFault: (seen: String, advice: String)? {
+        let apps = Set((clients ?? []).flatMap(\.signatures.keys)).filter { serverAPIKeys.key(forApp: $0) == nil }
+        guard !apps.isEmpty else { return nil }
+        return (
+            "Clients may have requests signed for \(apps.sorted().listed), which have no key of the App Store Server API",
+            "Set `server_api` in the clients file, for the account or for these apps; or remove their `signatures`."
+        )
+    }
+
     /// The fault that some apps have nothing to call Apple with, and the advice; nil without such apps.
     package var credentialsFault: (seen: String, advice: String)? {
         let apps = appsWithoutCredentials

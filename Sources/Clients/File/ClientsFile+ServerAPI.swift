@@ -71,15 +71,23 @@ extension ClientsFile {
         guard let mapping = node.mapping else { return .everyApp(readRights(node)) }
         var rights: [String: Set<Client.AppleRight>] = [:]
         for (key, list) in mapping {
-            guard let bundleID = text(key, named: "an app of apple", of: node) else { continue }
-            if bundleID == "*" {
-                report("\"*\" is no app: apple as a list gives rights for each app of the client", at: key)
-            } else if !apps.contains(bundleID) {
-                report("the client may not use the app \(bundleID.printable()): add it to apps first", at: key)
-            }
+            let star = "apple as a list gives rights for each app of the client"
+            guard let bundleID = readApp(key, of: "apple", permitted: apps, star: star) else { continue }
             rights[bundleID] = readRights(list)
         }
         return .byApp(rights)
+    }
+
+    /// Reads an app in a mapping of a client.
+    /// - Parameter star: what to know instead of `"*"`.
+    mutating func readApp(_ key: Node, of name: String, permitted apps: PermittedApps, star: String) -> String? {
+        guard let bundleID = text(key, named: "an app of \(name)", of: key) else { return nil }
+        if bundleID == "*" {
+            report("\"*\" is no app: \(star)", at: key)
+        } else if !apps.contains(bundleID) {
+            report("the client may not use the app \(bundleID.printable()): add it to apps first", at: key)
+        }
+        return bundleID
     }
 
     private mutating func readRights(_ list: Node) -> Set<Client.AppleRight> {

@@ -21,6 +21,9 @@ package typealias FileReader = (String) throws(FileFault) -> String
 ///     signed_answers: true          # optional: answers are signed without Accept: application/jose
 ///     ownership: reject             # optional: reject purchases that are bound to another account; default report
 ///     apple: [read]                 # optional: rights to call the App Store Server API, for its apps or by app
+///     signatures:                   # with the right sign: what it may have signed, by app
+///       com.example.shop:
+///         promotional_offers: {com.example.shop.monthly: [comeback]}
 ///     keys:
 ///       - id: rgk_5f0c9a3e71b2d846
 ///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
@@ -142,18 +145,22 @@ package struct ClientsFile {
         if fields["keys"] == nil, fields["certificates"] == nil {
             report("a client needs keys or certificates", at: node)
         }
-        if let node = fields["apple"], fields["keys"]?.sequence?.isEmpty == true, certificates.isEmpty {
-            report("apple is for API keys, and this client has none: remove it, or add keys", at: node)
+        for name in ["apple", "signatures"] {
+            guard let node = fields[name], fields["keys"]?.sequence?.isEmpty == true, certificates.isEmpty else {
+                continue
+            }
+            report("\(name) is for API keys, and this client has none: remove it, or add keys", at: node)
         }
         if keys.count(where: { $0.expires.isAhead(of: now) }) > 2 {
             report("a client has two active keys at most", at: node)
         }
         let limits = readLimits(fields, unlessSet: defaultLimits)
         guard let name, let apps else { return }
+        let may: Set<Client.Permission> = words(fields["may"], named: "may")
         let client = Client(
-            name: name, apps: apps, keys: keys, certificates: certificates, limits: limits,
-            may: words(fields["may"], named: "may"),
+            name: name, apps: apps, keys: keys, certificates: certificates, limits: limits, may: may,
             apple: readAppleRights(fields["apple"], forApps: apps),
+            signatures: readSignatures(fields["signatures"], of: node, forApps: apps, may: may),
             ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest,
             signsAnswers: readSignedAnswers(fields))
         checkName(of: client, at: fields["name"])
@@ -173,7 +180,8 @@ package struct ClientsFile {
     }
 
     /// The fields of a client with API keys or certificates, beside its apps.
-    private static let keyFields = ["may", "ownership", "defer", "signed_answers", "apple"] + keyLimitFields
+    private static let keyFields =
+        ["may", "ownership", "defer", "signed_answers", "apple", "signatures"] + keyLimitFields
 
     /// Reports what a client without API keys cannot use.
     private mutating func reportUnused(_ fields: [String: Node]) {

@@ -15,6 +15,7 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case verifications = "/v1/verifications/{id}"
     case notifications = "/apple/notifications"
     case notificationsWithToken = "/apple/notifications/{token}"
+    case signatures = "/v1/apple/{bundle_id}/signatures/{kind}"
     case appleProxy = "/v1/apple/{bundle_id}/{environment}/{call}"
     case ownership = "/v1/ownership/{original_transaction_id}"
     case erasures = "/v1/erasures"

@@ -36,7 +36,7 @@ package final class Route: Sendable {
     /// A route for GET also takes HEAD.
     let method: HTTPRequest.Method
     /// The path, with `{id}` for a variable last segment, or `*` for every path; the log's `route`. With several
-    /// parameters every path matches that begins like the template before the first parameter.
+    /// parameters and no word between them, every path matches that begins like the template before the first parameter.
     let path: String
     let label: RouteLabel
     let authentication: Authentication
@@ -102,8 +102,8 @@ final class RoutePath: Sendable {
     let allowed: String
     /// The part of the template before its first parameter; nil for a path without parameters.
     private let prefix: String?
-    /// True if the first parameter is the last segment.
-    private let hasOneSegment: Bool
+    /// The segments from the first parameter on, nil for a parameter; empty if any rest of a path matches.
+    private let segments: [String?]
     private let allowsTrailingSlash: Bool
 
     fileprivate init(_ template: String, _ routes: [Route]) {
@@ -111,7 +111,8 @@ final class RoutePath: Sendable {
         self.routes = routes
         allowed = Problem.allowed(routes.map(\.method.rawValue))
         prefix = template.firstIndex(of: "{").map { String(template[..<$0]) }
-        hasOneSegment = template.hasSuffix("}") && template.count { $0 == "{" } == 1
+        let rest = template.drop { $0 != "{" }.split(separator: "/").map { $0.hasPrefix("{") ? nil : String($0) }
+        segments = rest.count > 1 && rest.allSatisfy { $0 == nil } ? [] : rest
         allowsTrailingSlash = routes[0].allowsTrailingSlash
     }
 
@@ -123,8 +124,19 @@ final class RoutePath: Sendable {
         guard let prefix else { return path.equals(template.utf8.span) || template == "*" ? "" : nil }
         guard path.begins(with: prefix), path.count > prefix.utf8.count else { return nil }
         let rest = path.extracting(prefix.utf8.count...)
-        if hasOneSegment && rest.firstIndex(of: UInt8(ascii: "/"), from: 0) != nil { return nil }
-        return String(copying: rest)
+        return matches(rest) ? String(copying: rest) : nil
+    }
+
+    private func matches(_ rest: Span<UInt8>) -> Bool {
+        var start = 0
+        for (index, word) in segments.enumerated() {
+            let slash = rest.firstIndex(of: UInt8(ascii: "/"), from: start)
+            guard (slash == nil) == (index == segments.count - 1) else { return false }
+            let end = slash ?? rest.count
+            if let word, !rest.extracting(start..<end).equals(word.utf8.span) { return false }
+            start = end + 1
+        }
+        return true
     }
 
     fileprivate func route(for method: HTTPRequest.Method) -> Route? {

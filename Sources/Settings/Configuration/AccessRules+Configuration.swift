@@ -40,7 +40,7 @@ extension GatewayConfiguration {
         let faults = [
             webhookFault(rules), certificateFault(rules),
             upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) },
-            apple.isEnabled ? rules.credentialsFault : nil, redis.loginFault,
+            apple.isEnabled ? rules.credentialsFault : nil, rules.signatureFault, redis.loginFault,
             comparisonFault(rules),
         ]
         return faults.compactMap(\.self)

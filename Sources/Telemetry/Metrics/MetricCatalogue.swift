@@ -8,7 +8,7 @@ internal import Resilience
 package enum MetricCatalogue {
     package static let telemetry =
         limits + verification + upstream + serverAPI + lifecycleOfUpstream + notifications + webhooks
-        + deferredVerifications + customers + comparisonFamilies + gateway + configuration + process
+        + deferredVerifications + customers + comparisonFamilies + [signatures] + gateway + configuration + process
 
     // MARK: - Limits of clients
 
