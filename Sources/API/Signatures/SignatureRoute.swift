@@ -58,10 +58,8 @@ package struct SignatureRoute: Sendable {
         return ChargedWork(bundleID: target.bundleID) {
             let signature = request.signature(by: key, forApp: target.bundleID, at: clock())
             metrics.count(target.kind, .signed)
-            logger.notice(
-                "Signature for StoreKit",
-                metadata: request.logMembers.merging(
-                    ["client": "\(client)", "bundle_id": "\(target.bundleID)", "key_id": "\(key.keyID)"]) { $1 })
+            let origin: Logger.Metadata = ["client": "\(client)", "bundle_id": "\(target.bundleID)"]
+            logger.notice("Signature for StoreKit", metadata: request.logMembers.merging(origin) { $1 })
             return Reply(signature)
         }
     }
@@ -134,8 +132,8 @@ extension Reply {
 extension Problem {
     fileprivate static let signatureNotPermitted = Problem(
         .forbidden, .operationNotPermitted,
-        "This client may not have this signed: signatures in the clients file must list the product and the offer, or each "
-            + "SKU, for this app.")
+        "This client may not have this signed. For this app, signatures in the clients file must list the product and the "
+            + "offer; for Advanced Commerce each SKU, or \"*\" if the request names none.")
 
     fileprivate static let unknownSignatureKind = Problem(
         .notFound, .notFound,

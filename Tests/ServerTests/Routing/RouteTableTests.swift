@@ -16,6 +16,7 @@ struct RouteTableTests {
         Route(.get, "/v1/status") { _ in Reply(body: []) },
         Route(.post, "/v1/status", authentication: .none) { _ in Reply(body: []) },
         Route(.delete, RouteLabel.purge.rawValue) { _ in Reply(body: []) },
+        Route(.post, RouteLabel.signatures.rawValue) { _ in Reply(body: []) },
         Route(.post, RouteLabel.appleProxy.rawValue) { _ in Reply(body: []) },
     ])
 
@@ -28,6 +29,10 @@ struct RouteTableTests {
             ("/V1/verify", .other), ("/v1/v%65rify", .other), ("/other", .other), ("/", .other), ("", .other),
             ("*", .other), ("/v1/apple", .other), ("/v1/apple/", .other), ("/v1/apples/a", .other),
             ("/v1/apple/a", .appleProxy), ("/v1/apple/a/b/c/d//e/", .appleProxy), ("/v1/apple//", .appleProxy),
+            ("/v1/apple/a/signatures/b", .signatures), ("/v1/apple//signatures/", .signatures),
+            ("/v1/apple/a/signatures", .appleProxy), ("/v1/apple/a/signatures/b/", .appleProxy),
+            ("/v1/apple/a/b/signatures/c", .appleProxy), ("/v1/apple/a/signature/b", .appleProxy),
+            ("/v1/apple/a/Signatures/b", .appleProxy), ("/v1/apple/signatures/b", .appleProxy),
         ] as [(String, RouteLabel)])
     func `a path matches byte by byte, and {id} matches one segment`(path: String, label: RouteLabel) {
         let match = Self.table.match(.post, path)
@@ -63,6 +68,11 @@ struct RouteTableTests {
         #expect(match.route != nil && match.parameter == "%31;x")
     }
 
+    @Test func `a word between parameters is part of what the handler gets`() {
+        let match = Self.table.match(.post, "/v1/apple/com.example/signatures/%2e")
+        #expect(match.route != nil && match.parameter == "com.example/signatures/%2e")
+    }
+
     @Test func `of several parameters the handler gets the whole rest of the path, undecoded`() {
         let match = Self.table.match(.post, "/v1/apple/com.example/sandbox/inApps/v1/%2e%2e//x")
         #expect(match.route != nil && match.parameter == "com.example/sandbox/inApps/v1/%2e%2e//x")
@@ -93,7 +103,10 @@ struct RouteTableTests {
     @Test func `each path is listed once`() {
         #expect(
             Self.table.templates
-                == ["/v1/verify", "/v1/status", RouteLabel.purge.rawValue, RouteLabel.appleProxy.rawValue])
+                == [
+                    "/v1/verify", "/v1/status", RouteLabel.purge.rawValue, RouteLabel.signatures.rawValue,
+                    RouteLabel.appleProxy.rawValue,
+                ])
     }
 
     @Test(.gateway) func `slow and fast requests are answered in order`() async throws {
