@@ -142,7 +142,8 @@ def _settings(stage: Stage) -> tuple[str, dict[str, str]]:
     client |= {
         "name": "schemathesis",
         "apps": [stage.app(RECEIPT)],
-        "may": ["purge", "ownership", "erase"],
+        "may": ["purge", "ownership", "erase", "sign"],
+        "signatures": {stage.app(RECEIPT): {"advanced_commerce": "*"}},
         "apple": ["read", "write", "mass", "commerce"],
         "unknown_ids_per_minute": 1_000_000,
     }

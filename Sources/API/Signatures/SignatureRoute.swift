@@ -89,7 +89,7 @@ extension StoreKitRequest {
         static let skus = 10
     }
 
-    /// What is signed, without the customer. `bound` is true if only one customer can use the signature.
+    /// The signed request, without its customer. `bound` is true if only one customer can use the signature.
     fileprivate var logMembers: Logger.Metadata {
         var members: Logger.Metadata = ["kind": "\(kind.rawValue)"]
         switch self {

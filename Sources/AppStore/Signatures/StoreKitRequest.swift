@@ -12,7 +12,7 @@ package enum StoreKitRequest: Hashable, Sendable {
     case advancedCommerce(AdvancedCommerceRequest)
     case originalPromotionalOffer(ProductOffer, OfferAccount?)
 
-    /// The raw values stand in paths and labels. Those of JWS are their audiences.
+    /// The raw values stand in paths and labels. A JWS has its raw value as the audience.
     package enum Kind: String, CaseIterable, Sendable {
         case promotionalOffer = "promotional-offer"
         case introductoryOfferEligibility = "introductory-offer-eligibility"

@@ -23,7 +23,7 @@ package final class Client: Sendable, Hashable {
     package let may: Set<Permission>
     /// The rights to call the App Store Server API through the gateway.
     private let apple: AppleRights
-    /// What it may have signed, by bundle ID.
+    /// The requests to StoreKit that it may have signed, by bundle ID.
     package let signatures: [String: SignatureScope]
     /// The consequence of a purchase that is bound to another account.
     package let ownership: OwnershipPolicy

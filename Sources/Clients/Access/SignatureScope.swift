@@ -3,7 +3,7 @@
 package import AppStore
 package import JSON
 
-/// What a client may have signed for one app.
+/// The requests that a client may have signed for one app.
 package struct SignatureScope: Hashable, Sendable {
     package enum SKUs: Hashable, Sendable {
         /// Also requests that name none, such as the change of a period.
