@@ -25,8 +25,9 @@ extension AreaCheck {
         } else {
             report.ok("file", "none: only clients on this machine are served, without a key")
         }
-        guard configuration.apple.isEnabled else { return }
         let rules = AccessRules(configuration, file)
+        if let (seen, advice) = rules.signatureFault { report.warn("signatures", seen, do: advice) }
+        guard configuration.apple.isEnabled else { return }
         checkSecrets(of: rules)
         if let (seen, advice) = rules.receiptUpstreamFault {
             report.warn("receipt_upstream", seen, do: advice)

@@ -128,6 +128,23 @@ struct DoctorTests {
             }.allSatisfy { $0.subject != "receipt_upstream" })
     }
 
+    @Test func `apps for which offers may be signed, and that have no key, are named`() throws {
+        let signatures = """
+                may: [sign]
+                signatures: {com.example.shop: {introductory_offers: [monthly]}}
+
+            """
+        let shop = "clients:\n" + Self.client("shop", keys: [nil], signatures)
+        for isEnabled in [true, false] {
+            let warning = try Self.observations(ofClients: shop) { $0.apple.isEnabled = isEnabled }
+                .first { $0.subject == "signatures" }
+            #expect(warning?.level == .warning && warning?.seen.contains(" for com.example.shop,") == true)
+            #expect(warning?.advice?.contains("`server_api`") == true)
+        }
+        let observations = try Self.withServerAPIKey { try Self.observations(ofClients: "\(shop)server_api: \($0)\n") }
+        #expect(observations.allSatisfy { $0.subject != "signatures" })
+    }
+
     // MARK: - Notifications
 
     private static func notificationChecks(
