@@ -53,8 +53,12 @@ struct ClientsFileTests {
     }
 
     @Test func `each permission has its name`() throws {
-        let client = "clients:\n- {name: a, apps: '*', keys: [], may: [purge, ownership, erase, trace]}"
-        #expect(try read(client).first?.may == [.purge, .ownership, .erase, .trace])
+        let client = """
+            clients:
+            - {name: a, apps: '*', keys: [{id: k, hash: 'hmac-sha256:\(Self.hash)'}], signatures: {},
+               may: [purge, ownership, erase, sign, trace]}
+            """
+        #expect(try read(client).first?.may == Set(Client.Permission.allCases))
     }
 
     @Test func `purchases of other accounts are reported, or rejected if the client wants that`() throws {
