@@ -206,6 +206,9 @@ package struct VerificationOptions: Sendable {
     package var maximumAge: Duration?
     /// True if `in_app` lists only the latest transaction of each subscription.
     package var excludesOldTransactions = false
+    /// True if the answer replaces all that the client knows: signed transactions alone do not suffice where Apple can be
+    /// called, because they may not be all of the customer's.
+    package var wantsHistory = false
     package var wantsLatestReceipt = false
     /// True if the answer also has what Apple signed and has no meaning here.
     package var includesUnknown = false
@@ -217,6 +220,8 @@ package struct VerificationOptions: Sendable {
     package var hasNonce = false
     /// The client's customer, for whom the purchase is checked or bound; nil if the client names none.
     package var account: Account?
+    /// The product that the client expects the purchase to be of. The writer of the answer compares it.
+    package var expectedProductID: String?
     /// The time to wait for Apple; nil for the mode's limit.
     package var waitLimit: Duration?
     /// The app's shared secret for the request to Apple, if the client sent a secret. Never logged.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads one flat JSON object (RFC 8259) from front to back, without copying what it reads.
+/// Reads one JSON object (RFC 8259) from front to back, without copying what it reads.
 ///
 /// The caller requests the next member in the type it expects; whole documents are read by `JSONValue`. Values of
-/// another type are rejected, so nesting never exceeds the object itself and needs no stack.
+/// another type are rejected, so nesting is as deep as the caller's own code, and needs no stack.
 package struct JSONReader: ~Escapable {
     let bytes: Span<UInt8>
     package internal(set) var position = 0
@@ -37,6 +37,14 @@ package struct JSONReader: ~Escapable {
     package mutating func nextKey() throws(JSONFault) -> JSONText? {
         defer { isFirstMember = false }
         return try nextKey(isFirst: isFirstMember)
+    }
+
+    /// Reads the opening brace of a member's value. `nextKey` reads the members of that object, and after its nil the
+    /// further members of the outer object.
+    package mutating func beginMemberObject() throws(JSONFault) {
+        try require(.object)
+        position += 1
+        isFirstMember = true
     }
 
     mutating func nextKey(isFirst: Bool) throws(JSONFault) -> JSONText? {

@@ -137,6 +137,7 @@ struct Wiring {
                 .purge(apple?.invalidation, charging: charging),
                 events(of: fleet, watcher, charging),
             ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes
+                + plugins(handler).routes
                 + routes(of: notifications.intake, charging) + [signatures(charging).route]
                 // Its paths are all below `/v1/apple/`.
                 + appleProxy(apple, charging).routes
@@ -270,6 +271,10 @@ struct Wiring {
         SignatureRoute(
             access: access, charging: charging, metrics: metrics.signatures, logger: dependencies.logger,
             clock: dependencies.clock)
+    }
+
+    private func plugins(_ handler: VerifyHandler) -> PluginRoutes {
+        PluginRoutes(verification: handler, access: access, origins: configuration.pluginOrigins)
     }
 
     /// Returns the proxy to the App Store Server API, which rejects every call if Apple is disabled.

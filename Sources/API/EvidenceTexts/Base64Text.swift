@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 package import JSON
 internal import Receipts
 
@@ -173,6 +174,14 @@ extension Base64Text {
             guard case .text(let text) = self else { throw error }
             throw (MisplacedInput.kind(of: body.extracting(text.range), error) as (any Error)?) ?? error
         }
+    }
+
+    /// Returns the evidence in a field that takes a receipt in base64, or one JWS.
+    func evidence(in body: Span<UInt8>) throws -> Evidence {
+        if case .text(let text) = self, JSONText.isJWS(body.extracting(text.range)) {
+            return .jws(try JSONReader(body).jws(text))
+        }
+        return Evidence(receipt: try receipt(in: body))
     }
 
     /// Returns what is in base64 in place of a receipt; nil if that is not certain.

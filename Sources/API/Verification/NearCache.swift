@@ -107,6 +107,7 @@ final class CachedReply: Sendable {
     private let maximumAge: Duration?
     private let mode: Mode
     private let isLookup: Bool
+    private let wantsHistory: Bool
     /// True for a genuine verdict, which junk must not evict.
     let isGenuine: Bool
 
@@ -121,6 +122,7 @@ final class CachedReply: Sendable {
         (provenance, logMembers) = (CacheProvenance(answer), LogMembers(answer))
         (expectedApp, itemCount) = (options.expectations.bundleID, options.itemCount)
         (maximumAge, mode, isLookup) = (options.maximumAge, options.mode, options.isLookup)
+        wantsHistory = options.wantsHistory
         isGenuine = answer.verdict == .genuine
     }
 
@@ -133,6 +135,7 @@ final class CachedReply: Sendable {
         options.maximumAge = maximumAge
         options.mode = mode
         options.isLookup = isLookup
+        options.wantsHistory = wantsHistory
         return options
     }
 

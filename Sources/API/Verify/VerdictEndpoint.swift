@@ -26,7 +26,9 @@ package struct VerdictEndpoint: VerifyEndpoint {
         let subject = try subject(fields.subject, in: bytes)
         var options = fields.options
         options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
-            try decode(.deviceIdentifier) { try text.bytes(in: bytes, as: Self.deviceIdentifier) }
+            try Problem.ofField(VerifyRequestBody.Field.deviceIdentifier) {
+                try text.bytes(in: bytes, as: Self.deviceIdentifier)
+            }
         }
         return .request(VerificationRequest(subject, options: options))
     }
@@ -34,7 +36,8 @@ package struct VerdictEndpoint: VerifyEndpoint {
     private func subject(_ texts: VerifyRequestBody.SubjectTexts, in bytes: Span<UInt8>) throws -> RequestSubject {
         switch texts {
         case .transactionID(let id): return .transactionID(id)
-        case .receipt(let text): return .evidence(try receipt(text, in: bytes))
+        case .receipt(let text):
+            return .evidence(try Problem.ofField(VerifyRequestBody.Field.receipt) { try text.evidence(in: bytes) })
         case .signedTransactions(let texts):
             let reader = JSONReader(bytes)
             return .evidence(
@@ -47,28 +50,11 @@ package struct VerdictEndpoint: VerifyEndpoint {
         }
     }
 
-    private func receipt(_ text: Base64Text, in bytes: Span<UInt8>) throws -> Evidence {
-        if case .text(let text) = text, JSONText.isJWS(bytes.extracting(text.range)) {
-            return .jws(try JSONReader(bytes).jws(text))
-        }
-        return Evidence(receipt: try decode(.receipt) { try text.receipt(in: bytes) })
-    }
-
     /// Decodes `device_identifier`: the bytes that went into the receipt's hash. iOS and tvOS apps send the UUID of
     /// `identifierForVendor` as text (RFC 9562 §4); macOS apps send the MAC address as base64.
     private static func deviceIdentifier(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
         if let uuid = ASCII.bytes(uuid: text) { return uuid }
         return try Base64.decode(text)
-    }
-
-    private func decode(_ field: VerifyRequestBody.Field, _ decode: () throws -> [UInt8]) throws -> [UInt8] {
-        do {
-            return try decode()
-        } catch let error as Base64Error {
-            throw Problem(error, error.fault.rawValue, in: field)
-        } catch let error as MisplacedInput {
-            throw Problem(error, error.rawValue, in: field)
-        }
     }
 
     /// The answer sent again differs only in its provenance.

@@ -204,12 +204,3 @@ extension JSONReader {
         return .seconds(seconds)
     }
 }
-
-extension Problem {
-    /// Creates the problem for a fault in a field. A position in its text counts inside the field.
-    /// - Parameter error: its description is the rest of a sentence about the field.
-    init(_ error: any Error, _ fault: String, in field: VerifyRequestBody.Field) {
-        let name = field.rawValue
-        self.init(.badRequest, .invalidBody, "\"\(name)\" \(error)", field: name, fault: fault)
-    }
-}

@@ -52,6 +52,8 @@ package final class Access: Sendable {
     package let formAuthenticator: FormAuthenticator
     /// The apps that the clients file names; nil without a clients file, when every app is served.
     package let servedApps: Set<String>?
+    /// The protocols of plugins that any client may use.
+    package let plugins: Set<PluginProtocol>
     /// The number of changes of the shared secrets, the keys of the App Store Server API, the interfaces for receipts, form
     /// accounts, the keys of signed answers, and trusted roots. An answer from an earlier version may rest on another
     /// secret, key, interface or root, or on another app for the same token.
@@ -61,6 +63,7 @@ package final class Access: Sendable {
         self.rules = rules
         self.answersVersion = answersVersion
         servedApps = rules.clients.map { _ in rules.knownApps }
+        plugins = (rules.clients ?? []).reduce(into: []) { $0.formUnion($1.plugins) }
         if let clients = rules.clients, let pepper = rules.pepper {
             authenticator = Authenticator(clients: clients, hasher: KeyHasher(pepper: pepper))
             formAuthenticator = FormAuthenticator(

@@ -31,6 +31,9 @@ package struct Authenticator: Sendable {
         if owner == nil, let other = credentials.apiKey.flatMap({ APIKey($0) }) {
             (key, owner) = (other, owners[other.id])
         }
+        if owner == nil, let other = credentials.queryKey.flatMap({ APIKey($0) }) {
+            (key, owner) = (other, owners[other.id])
+        }
         let matches = hasher.matches(
             key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
         guard matches, let owner, owner.key.expires.isAhead(of: now()) else { return nil }
@@ -71,11 +74,13 @@ extension Authenticator {
     }
 }
 
-/// The credentials in a request's header. Several values of one field are joined to a list (RFC 9110 §5.3), which is
+/// The credentials in a request's header, and in its query where its route permits that. Several values of one field are joined to a list (RFC 9110 §5.3), which is
 /// not a valid key.
 package struct Credentials: Sendable {
     let authorization: String?
     let apiKey: String?
+    /// The key in the query, where only plugins send it.
+    package var queryKey: String?
 
     package init(authorization: String? = nil, apiKey: String? = nil) {
         self.authorization = authorization

@@ -31,12 +31,16 @@ package final class Client: Sendable, Hashable {
     package let deferral: DeferralPolicy
     /// True if answers are signed although the request does not ask for it.
     package let signsAnswers: Bool
+    /// The protocols of plugins whose requests are all that its keys permit, because apps contain the keys; empty for a
+    /// backend.
+    package let plugins: Set<PluginProtocol>
 
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], certificates: [CertificateIdentity] = [],
         limits: ClientLimits = ClientLimits(), may: Set<Permission> = [], apple: AppleRights = .none,
         signatures: [String: SignatureScope] = [:], ownership: OwnershipPolicy = .report,
-        deferral: DeferralPolicy = .onRequest, signsAnswers: Bool = false, keyID: String? = nil
+        deferral: DeferralPolicy = .onRequest, signsAnswers: Bool = false, plugins: Set<PluginProtocol> = [],
+        keyID: String? = nil
     ) {
         self.keyID = keyID
         self.name = name
@@ -50,13 +54,15 @@ package final class Client: Sendable, Hashable {
         self.ownership = ownership
         self.deferral = deferral
         self.signsAnswers = signsAnswers
+        self.plugins = plugins
     }
 
     /// Returns the client of requests with one of its keys. It equals this client.
     func identified(by key: StoredKey) -> Client {
         Client(
             name: name, apps: apps, keys: keys, certificates: certificates, limits: limits, may: may, apple: apple,
-            signatures: signatures, ownership: ownership, deferral: deferral, signsAnswers: signsAnswers, keyID: key.id)
+            signatures: signatures, ownership: ownership, deferral: deferral, signsAnswers: signsAnswers,
+            plugins: plugins, keyID: key.id)
     }
 
     /// A permission beyond verification. The raw values appear in the clients file.
@@ -126,11 +132,11 @@ package final class Client: Sendable, Hashable {
         one === other
             || (one.name, one.apps, one.keys, one.limits, one.may)
                 == (other.name, other.apps, other.keys, other.limits, other.may)
-                && (one.apple, one.signatures, one.ownership, one.deferral, one.signsAnswers, one.certificates)
+                && (one.apple, one.signatures, one.ownership, one.deferral, one.signsAnswers, one.plugins)
                     == (
                         other.apple, other.signatures, other.ownership, other.deferral, other.signsAnswers,
-                        other.certificates
-                    )
+                        other.plugins
+                    ) && one.certificates == other.certificates
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }

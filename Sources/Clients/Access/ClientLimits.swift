@@ -36,12 +36,12 @@ package struct ClientPolicy: Hashable, Sendable {
     /// The tokens that a request takes, if not 1.
     var costs: [Mode: Int] = [:]
 
-    /// Returns the tokens this request takes, at most the tokens of a full bucket. Mode `auto` with `max_age` or
-    /// without evidence may cause a request to Apple, and costs no less than mode `apple`. Many items, and a signature for
-    /// this request alone, cost more.
+    /// Returns the tokens this request takes, at most the tokens of a full bucket. Mode `auto` with `max_age`, without
+    /// evidence or for a history may cause a request to Apple, and costs no less than mode `apple`. Many items, and a
+    /// signature for this request alone, cost more.
     func cost(of options: VerificationOptions, itemsPerToken: Int) -> Int {
         let ofMode = costs[options.mode] ?? 1
-        let asksApple = options.mode == .auto && (options.maximumAge != nil || options.isLookup)
+        let asksApple = options.mode == .auto && (options.maximumAge != nil || options.isLookup || options.wantsHistory)
         let cost = asksApple ? max(ofMode, costs[.apple] ?? 1) : ofMode
         let ofItems = options.itemCount > 1 ? (options.itemCount - 2) / itemsPerToken + 1 : 0
         let more = ofItems + (options.hasNonce ? 1 : 0)

@@ -129,9 +129,13 @@ package struct ClientsFile {
         defaultLimits = readLimits(fields, unlessSet: defaultLimits)
     }
 
+    /// What only a backend may have.
+    static let backendFields = keyFields + ["webhooks"]
+    private static let keyFields = ["may", "ownership", "defer", "signed_answers", "apple", "signatures"]
+
     private mutating func readClient(_ node: Node) {
-        let names = ["name", "apps", "keys", "form", "webhooks", "certificates"] + Self.keyFields
-        guard let fields = fields(of: node, named: names) else { return }
+        let names = ["name", "apps", "keys", "form", "plugins", "certificates"] + Self.backendFields
+        guard let fields = fields(of: node, named: names + Self.keyLimitFields) else { return }
         let name = text(fields["name"], named: "name", of: node)
         if let form = fields["form"] {
             readForm(form, ofClientNamed: name)
@@ -154,7 +158,8 @@ package struct ClientsFile {
         if keys.count(where: { $0.expires.isAhead(of: now) }) > 2 {
             report("a client has two active keys at most", at: node)
         }
-        let limits = readLimits(fields, unlessSet: defaultLimits)
+        let plugins = readPlugins(fields, apps)
+        let limits = readLimits(fields, unlessSet: plugins.isEmpty ? defaultLimits : FormBounds.limits)
         guard let name, let apps else { return }
         let may: Set<Client.Permission> = words(fields["may"], named: "may")
         let client = Client(
@@ -162,7 +167,7 @@ package struct ClientsFile {
             apple: readAppleRights(fields["apple"], forApps: apps),
             signatures: readSignatures(fields["signatures"], of: node, forApps: apps, may: may),
             ownership: value("ownership", of: fields) ?? .report, deferral: value("defer", of: fields) ?? .onRequest,
-            signsAnswers: readSignedAnswers(fields))
+            signsAnswers: readSignedAnswers(fields), plugins: plugins)
         checkName(of: client, at: fields["name"])
         clients.append(client)
     }
@@ -179,16 +184,12 @@ package struct ClientsFile {
         return true
     }
 
-    /// The fields of a client with API keys or certificates, beside its apps.
-    private static let keyFields =
-        ["may", "ownership", "defer", "signed_answers", "apple", "signatures"] + keyLimitFields
-
     /// Reports what a client without API keys cannot use.
     private mutating func reportUnused(_ fields: [String: Node]) {
         if let node = fields["webhooks"] {
             report("webhooks needs apps and keys of the client; a client without API keys has keys: []", at: node)
         }
-        for name in ["apps"] + Self.keyFields {
+        for name in ["apps", "plugins"] + Self.keyFields + Self.keyLimitFields {
             guard let node = fields[name] else { continue }
             let advice = name == "apps" || Self.limitFields.contains(name) ? "move it below form" : "remove it"
             report("\(name) is for API keys, and this client has none: \(advice), or add keys", at: node)

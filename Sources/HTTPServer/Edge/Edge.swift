@@ -66,6 +66,7 @@ extension EdgeRules {
     func client(of header: RequestHeader, for match: RouteMatch) -> Client? {
         switch match.authentication {
         case .apiKey: authenticate(header.credentials)
+        case .pluginKey: authenticate(header.pluginCredentials)
         case .body: .unidentified
         case .none, .probe: .loopback
         }

@@ -2,6 +2,7 @@
 
 internal import Clients
 internal import HTTPTypes
+internal import JSON
 internal import Receipts
 
 /// The header of a request: its bytes, copied once, and what the edge needs of them. All else is read from the bytes on
@@ -110,6 +111,9 @@ package struct RequestHeader: Sendable {
     /// True if a browser sent the request for a page, whose site it names in `Origin` (RFC 6454 §7).
     package var hasOrigin: Bool { fields.origin != .none }
 
+    /// The field `Origin`; nil for none or several.
+    var origin: String? { fields.origin.only.map { text($0) } }
+
     /// Returns true if the page is of another site than the gateway's own. `null` counts as another site, and so do
     /// several fields, which no browser sends.
     /// - Parameter hasTLS: true if the gateway's own pages are `https`.
@@ -128,6 +132,21 @@ package struct RequestHeader: Sendable {
     var credentials: Credentials {
         guard fields.hasCredentials else { return Credentials() }
         return Credentials(authorization: list(of: "authorization"), apiKey: list(of: "x-api-key"))
+    }
+
+    /// The credentials of a request by a plugin, which may have the key in its query.
+    var pluginCredentials: Credentials {
+        var credentials = credentials
+        credentials.queryKey = queryKey
+        return credentials
+    }
+
+    /// The value of `apiKey` in the query; nil for none or several.
+    private var queryKey: String? {
+        let items = (query ?? "").utf8.split(separator: UInt8(ascii: "&")).filter { $0.starts(with: "apiKey=".utf8) }
+        guard items.count == 1 else { return nil }
+        let sent = Array(items[0].dropFirst("apiKey=".utf8.count))
+        return sent.span.percentDecoded().flatMap { String(outside: $0) }
     }
 
     private func text(_ place: Range<Int>) -> String { String(copying: bytes.span.extracting(place)) }

@@ -20,6 +20,8 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case ownership = "/v1/ownership/{original_transaction_id}"
     case erasures = "/v1/erasures"
     case keySet = "/.well-known/jwks.json"
+    case validate = "/v1/validate"
+    case purchaseVerify = "/v1/purchase/verify"
     case other
 
     /// True for the routes that the objectives for errors and latency are about.

@@ -36,11 +36,15 @@ package final class RequestPipeline: Sendable {
     }
 
     private func dispatch(_ context: RequestContext, _ body: ReservedBody) throws -> Step<Reply, any Error> {
-        if let route = context.match.route { return try route.handler(context, body) }
+        if let route = context.match.route {
+            try route.authentication.require(permissionOf: context.client)
+            return try route.handler(context, body)
+        }
         guard let path = context.match.path else { throw Problem.notFound }
         guard context.header.method == .options else { throw Problem.methodNotAllowed(allowed: path.allowed) }
         // RFC 9110 §9.3.7.
         var reply = Reply(status: .noContent, fields: [.allow: path.allowed], body: [])
+        if context.match.origins != nil { reply.addPreflightFields(allowing: path.routes.map(\.method.rawValue)) }
         reply.isLast = context.match.authentication == .body
         return .done(reply)
     }
@@ -103,6 +107,7 @@ package final class RequestPipeline: Sendable {
             line.details.problem = problem.code
             return line
         }
+        if let request { reply.addOriginFields(to: request) }
         reply.add(line: date.line(at: .now()))
         return reply
     }
@@ -117,6 +122,7 @@ package final class RequestPipeline: Sendable {
         }
         log.tracing.end(context) { context.line(status, answerBytes: answerBytes, took: context.age) }
         for field in context.rateLimitFields { reply.add(field) }
+        reply.addOriginFields(to: context)
         reply.add(line: date.line(at: now))
         return reply
     }

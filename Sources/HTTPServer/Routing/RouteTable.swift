@@ -14,10 +14,13 @@ package final class Route: Sendable {
     /// Writes a problem in the format of the route's answers.
     package typealias ProblemWriter = @Sendable (_ problem: Problem, _ requestID: String) -> Reply
 
-    package enum Authentication: Sendable {
-        /// A client's API key, in `Authorization: Bearer`, `X-API-Key` or `Authorization: Basic`.
+    package enum Authentication: Hashable, Sendable {
+        /// The API key of a backend, in `Authorization: Bearer`, `X-API-Key` or `Authorization: Basic`.
         case apiKey
-        /// A key or a signature in the body: the handler checks it, and the edge accepts the body of any client.
+        /// The API key of a client whose apps have this plugin, also as `apiKey` in the query.
+        case pluginKey(PluginProtocol)
+        /// A key or a signature in the body: the handler checks it, and the edge accepts the body of any client. Also for a
+        /// preflight, which has no credentials.
         case body
         /// None: only operators reach the listener.
         case none
@@ -48,6 +51,8 @@ package final class Route: Sendable {
     /// True if a wait for an answer ends once the client has closed its half of the connection.
     let endsWithClient: Bool
     let problemWriter: ProblemWriter
+    /// The origins of pages that may read the answers; nil for a route that answers no page.
+    let origins: WebOrigins?
     /// True if the path may end in one more slash.
     let allowsTrailingSlash: Bool
     /// Returns false while the route is switched off, as if it were not in the table.
@@ -57,14 +62,14 @@ package final class Route: Sendable {
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
         on executor: Executor = .eventLoop, bodyLimit: ByteCount? = nil, waitLimit: Duration = .zero,
-        endsWithClient: Bool = false, allowsTrailingSlash: Bool = false,
+        endsWithClient: Bool = false, allowsTrailingSlash: Bool = false, origins: WebOrigins? = nil,
         problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
         isOffered: @escaping @Sendable () -> Bool = { true }, handler: @escaping Handler
     ) {
         (self.method, self.path, self.authentication, self.executor) = (method, path, authentication, executor)
         (self.bodyLimit, self.waitLimit, self.endsWithClient) = (bodyLimit, TimeAmount(waitLimit), endsWithClient)
         (self.problemWriter, self.isOffered, self.handler) = (problemWriter, isOffered, handler)
-        self.allowsTrailingSlash = allowsTrailingSlash
+        (self.allowsTrailingSlash, self.origins) = (allowsTrailingSlash, origins)
         label = RouteLabel(rawValue: path) ?? .other
     }
 
@@ -159,10 +164,11 @@ package struct RouteTable: Sendable {
     }
 
     /// Returns the credentials for the methods that a path does not have. A path that is open to health checks is open to
-    /// no other request.
-    private func authentication(elsewhereAt path: RoutePath) -> Route.Authentication {
-        let first = path.routes[0].authentication
-        return first == .probe ? authenticationElsewhere : first
+    /// no other request. A browser sends a preflight without credentials.
+    private func authentication(elsewhereAt path: RoutePath, _ method: HTTPRequest.Method) -> Route.Authentication {
+        let first = path.routes[0]
+        if method == .options, first.origins != nil { return .body }
+        return first.authentication == .probe ? authenticationElsewhere : first.authentication
     }
 
     var templates: [String] { paths.map(\.template) }
@@ -175,7 +181,7 @@ package struct RouteTable: Sendable {
             let route = candidate.route(for: method)
             return RouteMatch(
                 path: candidate, route: route, parameter: parameter,
-                authentication: route?.authentication ?? authentication(elsewhereAt: candidate))
+                authentication: route?.authentication ?? authentication(elsewhereAt: candidate, method))
         }
         return RouteMatch(path: nil, route: nil, parameter: "", authentication: authenticationElsewhere)
     }
@@ -201,6 +207,9 @@ package struct RouteMatch: Sendable {
         let isElsewhere = route == nil && path?.routes[0].authentication == .probe
         return isElsewhere ? nil : nearestRoute?.bodyLimit
     }
+
+    /// The origins of pages that may read the answers; nil if no page may.
+    var origins: WebOrigins? { nearestRoute?.origins }
 
     var waitLimit: TimeAmount { nearestRoute?.waitLimit ?? .zero }
 

@@ -15,7 +15,7 @@ internal import Telemetry
 package enum ConfigurationKeys {
     package static let all: [ConfigurationKey] =
         http + admin + shutdown + access + verification + signedAnswers + apple + notifications + events + webhooks
-        + ownership + jobs + comparison + form + redis + logs + traces
+        + ownership + jobs + comparison + form + plugins + redis + logs + traces
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -169,6 +169,8 @@ package enum ConfigurationKeys {
         .init("form.envelope", \.form.envelope),
         keyForm,
     ]
+
+    private static let plugins: [ConfigurationKey] = [.init("plugins.origins", \.pluginOrigins)]
 
     static let keyForm = ConfigurationKey("form.encryption_keys", \.form.keyForm)
 

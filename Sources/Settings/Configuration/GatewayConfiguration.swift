@@ -33,6 +33,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var apple = AppleConfiguration()
     package var redis = RedisConfiguration()
     package var form = FormConfiguration()
+    /// The pages in WebViews that may read the answers of the plugins' routes.
+    package var pluginOrigins = WebOrigins.ofApps
     package var notifications = NotificationsConfiguration()
     package var events = EventsConfiguration()
     package var webhooks = WebhooksConfiguration()
