@@ -19,7 +19,8 @@ package struct PluginRoutes: Sendable {
 
     package var routes: [Route] {
         [
-            route(for: .cordova, at: ValidateEndpoint()) { Reply(validating: $0) }
+            route(for: .cordova, at: ValidateEndpoint()) { Reply(validating: $0) },
+            route(for: .openIAP, at: PurchaseVerifyEndpoint()) { Reply(verifyingPurchase: $0) },
         ]
     }
 
