@@ -201,7 +201,8 @@ import TestSupport
         let known = [
             "/.well-known/jwks.json", "/api", "/apiencrypted", "/apple/notifications", "/apple/notifications/{token}",
             "/v1/cache/transactions/{id}", "/v1/erasures", "/v1/events", "/v1/ownership/{original_transaction_id}",
-            "/v1/status", "/v1/verifications/{id}", "/v1/verify", "/verifyReceipt",
+            "/v1/purchase/verify", "/v1/status", "/v1/validate", "/v1/verifications/{id}", "/v1/verify",
+            "/verifyReceipt",
         ]
         let ofOperators = ["/", "/livez", "/log-level", "/metrics", "/readyz", "/status.events", "/status.json"]
         #expect(paths == (ofOperators + known).sorted())
