@@ -36,6 +36,13 @@ struct PluginBody {
         return nil
     }
 
+    /// Skips a `null`, which stands for no value. Returns false, and reads nothing, for any other value.
+    mutating func skipsNull(in reader: inout JSONReader) throws(JSONFault) -> Bool {
+        guard try reader.nextType() == .null else { return false }
+        try reader.skipValue(within: &allowance)
+        return true
+    }
+
     /// Reads a text; nil for a value of another type, such as `null`.
     mutating func text(from reader: inout JSONReader) throws(JSONFault) -> String? {
         guard try reader.nextType() == .string else {

@@ -30,6 +30,7 @@ struct PurchaseVerifyEndpoint: VerifyEndpoint {
         try reader.beginObject()
         while let member: Member = try members.next(in: &reader) {
             do throws(JSONFault) {
+                if try members.skipsNull(in: &reader) { continue }
                 switch member {
                 case .store: store = try reader.text()
                 case .jws: jws = try reader.string()

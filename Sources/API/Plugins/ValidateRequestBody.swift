@@ -62,6 +62,7 @@ struct ValidateRequestBody: Sendable {
             try reader.beginMemberObject()
             while let member: TransactionMember = try body.next(in: &reader) {
                 do throws(JSONFault) {
+                    if try body.skipsNull(in: &reader) { continue }
                     switch member {
                     case .type: type = try body.text(from: &reader)
                     case .receipt: receipt = try reader.base64(unless: JSONText.mayBeJWS)

@@ -30,6 +30,18 @@ struct ServerAPIEvidenceTests {
         #expect(fixture.upstream.asked.isEmpty && fixture.customers.asked.count == 1)
     }
 
+    @Test func `a client that wants the history gets it although the evidence is new`() async throws {
+        let wanted = Self.request().with { $0.wantsHistory = true }
+        let fixture = CustomerFixture(Self.known)
+        let answer = try await fixture.ask(wanted, at: 10)
+        #expect(answer.provenance.source == .serverAPI && answer.verdict == .genuine)
+        #expect(try await fixture.ask(wanted, at: 20).provenance.cache == .shared)
+        #expect(fixture.customers.asked == [Self.original])
+        let keyless = CustomerFixture(Self.known, apps: [])
+        let local = try await keyless.ask(wanted, at: 10)
+        #expect(local.provenance.source == .local && local.verdict == .genuine && !local.provenance.isDegraded)
+    }
+
     @Test func `without a key signed transactions are answered from their signatures`() async throws {
         let fixture = CustomerFixture(Self.known, apps: [])
         #expect(try await fixture.ask(Self.request(), at: 250).provenance.source == .local)

@@ -185,10 +185,11 @@ struct ClientLimitsTests {
     }
 
     @Test(arguments: [(Mode.auto, 7), (.apple, 7), (.local, 1)])
-    func `a request without evidence costs as much as a call to Apple, unless only the cache is asked`(
+    func `a request without evidence or for a history costs as much as a call to Apple, unless only the cache is asked`(
         mode: Mode, cost: Int
     ) throws {
         #expect(try Self.cost(of: 0, mode: mode, divisor: 10, burst: 100, isLookup: true) == cost)
+        #expect(try Self.cost(of: 0, mode: mode, divisor: 10, burst: 100, wantsHistory: true) == cost)
         // Not the number of items decides.
         #expect(try Self.cost(of: 0, mode: .auto, divisor: 10, burst: 100) == 1)
     }
@@ -211,7 +212,8 @@ struct ClientLimitsTests {
     }
 
     private static func cost(
-        of items: Int, mode: Mode, divisor: Int, burst: Int, isLookup: Bool = false, hasNonce: Bool = false
+        of items: Int, mode: Mode, divisor: Int, burst: Int, isLookup: Bool = false, hasNonce: Bool = false,
+        wantsHistory: Bool = false
     ) throws -> Int {
         let policy = ClientPolicy(
             subject: .client, rate: RatePolicy(name: "a", quota: 10, window: .seconds(1), burst: burst),
@@ -220,7 +222,7 @@ struct ClientLimitsTests {
         let client = Client(name: "shop", apps: .all, keys: [], limits: limits)
         var options = VerificationOptions()
         (options.mode, options.itemCount, options.isLookup) = (mode, items, isLookup)
-        options.hasNonce = hasNonce
+        (options.hasNonce, options.wantsHistory) = (hasNonce, wantsHistory)
         return try #require(client.charges(for: options, from: nil).first).cost
     }
 
