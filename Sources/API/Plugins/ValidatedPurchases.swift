@@ -37,7 +37,7 @@ struct ValidatedPurchases {
 
     // MARK: - The extent of the answer
 
-    /// True if the answer has all purchases. A receipt has; of signed transactions Apple knows the others.
+    /// True if the answer has all purchases. A receipt has; of signed transactions Apple knows the rest.
     private var isComplete: Bool {
         answer.subject?.evidence?.receiptBytes != nil || answer.provenance.source == .serverAPI
     }

@@ -100,6 +100,20 @@ extension AccessRules {
     }
 }
 
+extension AccessRules {
+    /// The fault that a plugin's signed transactions are answered one by one, and the advice; nil if none are.
+    package var pluginFault: (seen: String, advice: String)? {
+        let named = (clients ?? []).filter { $0.plugins.contains(.cordova) }.flatMap(\.namedApps)
+        let apps = Set(named).filter { serverAPIKeys.key(forApp: $0) == nil }.sorted()
+        guard !apps.isEmpty else { return nil }
+        return (
+            "No key of the App Store Server API for \(apps.listed): \(PluginProtocol.cordova.rawValue) gets no history of "
+                + "purchases and no refunds for signed transactions, only for receipts",
+            "Set `server_api` in the clients file, unless the app uses StoreKit 1."
+        )
+    }
+}
+
 extension Client {
     /// The apps that it may use by their names; none for a client that may use all.
     fileprivate var namedApps: Set<String> { if case .only(let bundleIDs) = apps { bundleIDs } else { [] } }

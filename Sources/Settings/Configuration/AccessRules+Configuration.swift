@@ -40,8 +40,8 @@ extension GatewayConfiguration {
         let faults = [
             webhookFault(rules), certificateFault(rules),
             upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) },
-            apple.isEnabled ? rules.credentialsFault : nil, rules.signatureFault, redis.loginFault,
-            comparisonFault(rules),
+            apple.isEnabled ? rules.credentialsFault : nil, rules.signatureFault,
+            apple.isEnabled ? rules.pluginFault : nil, redis.loginFault, comparisonFault(rules),
         ]
         return faults.compactMap(\.self)
     }

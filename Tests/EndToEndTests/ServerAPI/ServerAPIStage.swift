@@ -41,6 +41,21 @@ struct ServerAPIStage: Surroundings {
         return try await Verdict(post(["signed_transactions": [evidence]], at: node).json)
     }
 
+    /// Sends such a transaction as cordova-plugin-purchase does, with the key in the query.
+    func validate(evidenceOf customer: Int) async throws -> HTTPAnswer {
+        let transaction = [
+            "type": "apple-sk2", "id": "product", "jwsRepresentation": customers.signedTransaction(customer, by: pki),
+        ]
+        let body: [String: Any] = ["id": Self.bundleID, "type": "application", "transaction": transaction]
+        let query = "appName=shop&apiKey=\(clients.pluginKey.text)"
+        let answer = try await HTTPCall(
+            "POST", url: "http://127.0.0.1:\(gateways[0].dataPort)/v1/validate?\(query)",
+            body: JSONSerialization.data(withJSONObject: body)
+        ).answer()
+        #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/validate") == [])
+        return answer
+    }
+
     private func post(_ body: [String: Any], at node: Int) async throws -> HTTPAnswer {
         let answer = try await gateways[node].post(
             JSONSerialization.data(withJSONObject: body), key: clients.apiKey.text)
@@ -80,7 +95,7 @@ extension ServerAPIStage {
     ) async throws {
         let folder = try ScratchFolder(), corpus = try #require(SharedCorpus.current).url.path
         let redis = try await RealServer.redis()
-        let clients = AppleClientsFile(apiKey: try await APIKey(), folder: folder)
+        let clients = AppleClientsFile(apiKey: try await APIKey(), pluginKey: try await APIKey(), folder: folder)
         try await AppleProcess.run(corpus: corpus, in: folder) { apple in
             let wrongKey = try folder.write(ForgedAPIKey(seed: 41).privateKeyPEM, to: "wrong.p8")
             let wrongLine = "private_key_file: \(wrongKey)"
@@ -125,11 +140,12 @@ extension Trait where Self == SurroundingsTrait {
     }
 }
 
-/// A clients file with one client, which may use Apple's endpoints.
+/// A clients file with a backend, which may use Apple's endpoints, and an app with a plugin.
 private struct AppleClientsFile {
     private static let name = "clients.yaml"
 
     let apiKey: APIKey
+    let pluginKey: APIKey
     let folder: ScratchFolder
 
     var settings: [String: String] {
@@ -138,15 +154,22 @@ private struct AppleClientsFile {
 
     /// - Parameter serverAPI: the lines with the key of the App Store Server API.
     func write(_ serverAPI: String) throws {
-        let client = """
+        let app = """
             clients:
+              - name: shop-app
+                apps: [\(ServerAPIStage.bundleID)]
+                plugins: [cordova-plugin-purchase]
+                keys:
+
+            """
+        let backend = """
               - name: shop-backend
                 apps: [\(ServerAPIStage.bundleID)]
                 apple: [read, write]
                 keys:
 
             """
-        try folder.replace(Self.name, with: client + apiKey.lines + serverAPI)
+        try folder.replace(Self.name, with: app + pluginKey.lines + backend + apiKey.lines + serverAPI)
     }
 }
 

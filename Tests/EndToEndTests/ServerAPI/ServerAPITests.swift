@@ -49,6 +49,21 @@ import TestSupport
         #expect(try await stage.verify(evidenceOf: 2).isServerAPIs)
     }
 
+    @Test(.serverAPI) func `a plugin gets the customer's history for one transaction, or a collection of its own`()
+        async throws
+    {
+        let answer = try await stage.validate(evidenceOf: 1)
+        let data = try #require(try answer.json["data"] as? [String: Any])
+        #expect(data["id"] as? String == ServerAPIStage.bundleID && data["warning"] == nil)
+        let collection = try #require(data["collection"] as? [[String: Any]])
+        #expect(collection.contains { $0["isExpired"] as? Bool == false })
+        #expect(try await stage.apple.calls() == Self.twoCalls)
+        try await stage.apple.play("faults: [{api: server_api, fault: {http_status: 503}}]")
+        let alone = try #require(try await stage.validate(evidenceOf: 7).json["data"] as? [String: Any])
+        #expect((alone["id"] as? String)?.hasPrefix(ServerAPIStage.bundleID + ".") == true)
+        #expect((alone["collection"] as? [Any])?.count == 1 && alone["warning"] as? String != nil)
+    }
+
     // MARK: - The proxy
 
     @Test(.serverAPI) func `the proxy passes Apple's answers on unchanged`() async throws {

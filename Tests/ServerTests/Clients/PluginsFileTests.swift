@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AppStore
 import Receipts
 import Testing
 
@@ -42,6 +43,20 @@ struct PluginsFileTests {
         let problems = configurationProblems(
             reading: { try Self.clients("apps: [a], plugins: [openiap], \(field)") })
         #expect(problems.contains { $0.contains("\(name) is not for a client with plugins") }, "\(problems)")
+    }
+
+    @Test func `a plugin without a key for the history is a fault at the start`() throws {
+        func faults(_ fields: String, _ change: (inout AccessRules) -> Void = { _ in }) throws -> [String] {
+            var rules = AccessRules(clients: try Self.clients(fields))
+            change(&rules)
+            return GatewayConfiguration().startFaults(rules).map(\.seen).filter { $0.contains("history") }
+        }
+        let plugin = "apps: [com.example.a], plugins: [cordova-plugin-purchase]"
+        let found = try faults(plugin)
+        #expect(found.count == 1 && found.first?.contains("com.example.a") == true, "\(found)")
+        #expect(try faults(plugin) { $0.serverAPIKeys.account = ServerAPIKeyFixture.key }.isEmpty)
+        #expect(try faults("apps: [com.example.a], plugins: [openiap]").isEmpty)
+        #expect(try faults("apps: [com.example.a]").isEmpty)
     }
 
     // MARK: - Origins
