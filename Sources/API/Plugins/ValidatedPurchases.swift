@@ -37,25 +37,23 @@ struct ValidatedPurchases {
 
     // MARK: - The extent of the answer
 
-    /// True if the answer has all purchases. A receipt has; of signed transactions Apple knows the rest.
+    /// True if the answer has all purchases. An app receipt has; of signed transactions Apple knows the rest.
     private var isComplete: Bool {
-        answer.subject?.evidence?.receiptBytes != nil || answer.provenance.source == .serverAPI
+        answer.subject?.evidence?.receipt != nil || answer.provenance.source == .serverAPI
     }
 
     /// The name of the collection, which the next answer with this name replaces. Where only one purchase is known, that
     /// purchase has a collection of its own: the answer about another purchase must not take it from the customer.
-    private var id: String {
-        guard !isComplete, let chain = signedTransaction?.chainID else { return bundleID }
-        return "\(bundleID).\(chain)"
-    }
+    private var id: String { isComplete ? bundleID : "\(bundleID).\(sentPurchase?.chainID ?? "app")" }
 
     private static let warning = """
         Only this purchase was verified, by its signature: Apple's history of the customer is not available, so refunds may \
         be missing. Other purchases keep their earlier answers.
         """
 
-    private var signedTransaction: Transaction? {
-        answer.subject?.evidence?.receiptBytes == nil ? answer.subject?.evidence?.transactions.first : nil
+    /// The purchase that the evidence is about; nil for an app receipt, which is about many, and an app transaction.
+    private var sentPurchase: Transaction? {
+        answer.subject?.evidence?.receipt == nil ? answer.subject?.evidence?.transactions.first : nil
     }
 
     /// Writes the time of the verification with a fraction of a second, which some clients require.
@@ -78,7 +76,7 @@ extension ValidatedPurchases {
             json.member("type", "apple-sk2")
             json.member("environment", environment)
             json.member("bundleId", bundleID)
-            guard let transaction = signedTransaction else { return }
+            guard let transaction = sentPurchase else { return }
             json.member("productId", transaction.productID)
             json.member("transactionId", transaction.transactionID)
             json.member("originalTransactionId", transaction.originalTransactionID)

@@ -53,7 +53,7 @@ enum PluginSamples {
     /// Returns a genuine answer about these purchases, to a signed transaction of the forge's.
     static func answer(
         _ transactions: [Transaction], _ plans: [Renewal] = [], from source: Provenance.Source = .serverAPI,
-        sent contents: TransactionContents = TransactionContents(), at moment: Timestamp = now
+        sent contents: some SignedContents = TransactionContents(), at moment: Timestamp = now
     ) throws -> Answer {
         let evidence = Evidence.jws(Array(SignedSamples.text(contents).utf8))
         let step = try SignedSamples.service.answer(VerificationRequest(evidence: evidence), at: now)

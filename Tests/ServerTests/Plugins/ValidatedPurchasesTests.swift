@@ -177,6 +177,11 @@ struct ValidatedPurchasesTests {
         #expect(transaction?["type"] as? String == "apple-sk2" && transaction?["transactionId"] as? String == "110")
     }
 
+    @Test func `an answer without a purchase replaces no other`() throws {
+        let payload = try Samples.validated(Samples.answer([], from: .local, sent: AppTransactionContents()))
+        #expect(payload.id == "com.example.forge.app" && payload.collection.isEmpty)
+    }
+
     @Test func `a receipt has all purchases, and the date of the first download`() throws {
         var contents = Forged.forge.contents
         contents.purchases = [
