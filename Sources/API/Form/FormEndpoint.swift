@@ -10,7 +10,7 @@ internal import NIOCore
 internal import Receipts
 
 /// One request of the form API whose media type, key and token are right. This API does not end with Apple's.
-struct FormEndpoint: VerifyEndpoint {
+struct FormEndpoint: ForeignEndpoint {
     let path: String
     let app: FormApp
     let form: FormBody
@@ -35,15 +35,7 @@ struct FormEndpoint: VerifyEndpoint {
         }
     }
 
-    /// The first and the repeated reply are equal: the format does not show the provenance.
-    func replies(
-        to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (first: Reply, repeated: Reply) {
-        let reply = reply(to: options, answer, at: now)
-        return (reply, reply)
-    }
-
-    private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
+    func reply(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
         case .rejected(.rule(.bundleIDMismatch)):
             .form(.foreignApp, "The receipt belongs to another app.", statuses)

@@ -13,7 +13,7 @@ internal import Receipts
 /// ```
 /// {"store": "apple", "jws": "eyJ…", "expectedProductId": "pro.monthly"}
 /// ```
-struct PurchaseVerifyEndpoint: VerifyEndpoint {
+struct PurchaseVerifyEndpoint: ForeignEndpoint {
     private enum Member: String {
         case store, jws
         case expectedProductID = "expectedProductId"
@@ -50,15 +50,7 @@ struct PurchaseVerifyEndpoint: VerifyEndpoint {
         return .request(VerificationRequest(.evidence(.jws(try reader.jws(jws))), options: options))
     }
 
-    /// The first and the repeated reply are equal: the format does not show the provenance.
-    func replies(
-        to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (first: Reply, repeated: Reply) {
-        let reply = reply(to: options, answer, at: now)
-        return (reply, reply)
-    }
-
-    private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
+    func reply(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
         case .genuine: VerifiedPurchase(answer, expecting: options.expectedProductID, at: now).reply
         case .rejected: Reply(purchase: .inauthentic)

@@ -13,7 +13,7 @@ internal import Receipts
 /// The plugin drops every answer whose HTTP status is not 200, also with `ok: false`. It trusts the newest entry of a
 /// product that is not expired, whatever the reason of its cancellation; and an answer replaces the collection of the
 /// earlier answer with its `id`.
-struct ValidateEndpoint: VerifyEndpoint {
+struct ValidateEndpoint: ForeignEndpoint {
     var path: String { PluginProtocol.cordova.path }
     var mediaType: RequestMediaType? { .json }
 
@@ -27,15 +27,7 @@ struct ValidateEndpoint: VerifyEndpoint {
         return .request(VerificationRequest(.evidence(evidence), options: options))
     }
 
-    /// The first and the repeated reply are equal: the format does not show the provenance.
-    func replies(
-        to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (first: Reply, repeated: Reply) {
-        let reply = reply(to: options, answer, at: now)
-        return (reply, reply)
-    }
-
-    private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
+    func reply(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
         case .genuine: ValidatedPurchases(answer, named: options.expectations.bundleID, at: now).reply
         case .rejected(let rejection): .invalid(.invalidPayload, .badRequest, rejection.explanation)

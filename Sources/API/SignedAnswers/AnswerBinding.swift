@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppStore
 internal import Clients
 internal import Cryptography
 internal import Gateway
@@ -41,15 +42,7 @@ final class AnswerBinding: Sendable {
             json.members(claims.dropFirst().dropLast())
             json.member("answer", object: body)
         }
-        // RFC 7515 §7.1: header, payload and signature.
-        var text: [UInt8] = []
-        text.reserveCapacity(byteCount(ofSigned: body.count))
-        text += terms.keys.encodedHeader
-        Base64.append(encodingURL: payload, to: &text)
-        let signature = terms.keys.signingKey.signature(over: text)
-        text.append(UInt8(ascii: "."))
-        Base64.append(encodingURL: signature, to: &text)
-        return Reply(fields: .ofJOSE, body: ReplyBody(text))
+        return Reply(fields: .ofJOSE, body: ReplyBody(terms.keys.signer.compactJWS(payload)))
     }
 
     /// The approximate memory.

@@ -346,6 +346,20 @@ extension VerifyEndpoint {
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { false }
 }
 
+/// An endpoint with another server's format, which does not show the provenance: an answer that is sent again is equal.
+package protocol ForeignEndpoint: VerifyEndpoint {
+    func reply(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Reply
+}
+
+extension ForeignEndpoint {
+    package func replies(
+        to options: VerificationOptions, with answer: Answer, at now: Timestamp
+    ) -> (first: Reply, repeated: Reply) {
+        let reply = reply(to: options, with: answer, at: now)
+        return (reply, reply)
+    }
+}
+
 package enum VerifyInput {
     case request(VerificationRequest)
     /// An immediate reply, because the body allows no decision.

@@ -14,7 +14,7 @@ package import Receipts
 /// An answer of Apple's endpoint passes through unchanged. Else a genuine receipt is answered in Apple's form. The
 /// contents are signed: by the App Store Server API and in the receipt, or in the receipt alone. Header fields name the
 /// source.
-package struct AppleFormEndpoint: VerifyEndpoint {
+package struct AppleFormEndpoint: ForeignEndpoint {
     package init() {}
 
     package var path: String { "/verifyReceipt" }
@@ -44,15 +44,7 @@ package struct AppleFormEndpoint: VerifyEndpoint {
     /// Always true: the endpoint ends together with Apple's.
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { true }
 
-    /// Apple's form does not show the provenance, so both replies are equal.
-    package func replies(
-        to options: VerificationOptions, with answer: Answer, at now: Timestamp
-    ) -> (first: Reply, repeated: Reply) {
-        let reply = reply(to: options, answer, at: now)
-        return (reply, reply)
-    }
-
-    private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
+    package func reply(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
         case .rejected(.rule(let rule)): Reply(status: rule.appleStatus, because: rule.rawValue)
         case .rejected(.accountNotFound): Reply(status: .accountNotFound, because: nil, from: .apple)

@@ -10,36 +10,17 @@ package struct ServerAPIKey: Hashable, Sendable, Redacted {
     package let issuerID: String
     package let keyID: String
     package let privateKey: ECSigningKey
-    /// The encoded header of all JWS of the key, and the dot after it.
-    private let jwsHeader: [UInt8]
+    private let signer: JWSSigner
 
     package init(issuerID: String, keyID: String, privateKey: ECSigningKey) {
         self.issuerID = issuerID
         self.keyID = keyID
         self.privateKey = privateKey
-        jwsHeader = Self.jwsHeader(keyID: keyID)
+        signer = JWSSigner(privateKey, keyID: keyID, type: "JWT")
     }
 
-    private static func jwsHeader(keyID: String) -> [UInt8] {
-        let json = JSONWriter.object { json in
-            json.member("alg", "ES256")
-            json.member("kid", keyID)
-            json.member("typ", "JWT")
-        }
-        var text: [UInt8] = []
-        Base64.append(encodingURL: json, to: &text)
-        return text + [UInt8(ascii: ".")]
-    }
-
-    /// Returns a JWS in compact serialization (RFC 7515 §3.1), signed with ES256.
-    func compactJWS(_ claims: [UInt8]) -> String {
-        var text = jwsHeader
-        Base64.append(encodingURL: claims, to: &text)
-        let signature = privateKey.signature(over: text)
-        text.append(UInt8(ascii: "."))
-        Base64.append(encodingURL: signature, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
+    /// Returns a JWS as Apple takes it: in bearer tokens and in signatures for StoreKit.
+    func compactJWS(_ claims: [UInt8]) -> String { String(decoding: signer.compactJWS(claims), as: UTF8.self) }
 }
 
 /// The keys of all apps, and the apps' numbers at Apple.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import AppStore
 package import Cryptography
 internal import JSON
 internal import Receipts
@@ -12,25 +13,17 @@ package final class AnswerKeys: Sendable, Hashable {
     }
 
     package let signingKey: ECSigningKey
+    package let signer: JWSSigner
     /// The time from a signature to its `exp`.
     package let lifetime: Duration
-    /// The encoded header of all signed answers, and the dot behind it.
-    package let encodedHeader: [UInt8]
     /// The public keys as a JWK Set (RFC 7517 §5).
     package let keySet: [UInt8]
 
     /// - Parameter others: keys that only verify: of earlier signatures, or of signatures to come.
     package init(signingWith first: ECSigningKey, publishing others: [ECSigningKey] = [], lifetime: Duration) {
+        // RFC 8725 §3.11: with a type of its own no other token passes for an answer.
+        signer = JWSSigner(first, keyID: first.thumbprint, type: "answer+jwt")
         (signingKey, self.lifetime) = (first, lifetime)
-        let header = JSONWriter.object { json in
-            json.member("alg", "ES256")
-            json.member("kid", first.thumbprint)
-            // RFC 8725 §3.11: no other token passes for an answer.
-            json.member("typ", Self.type)
-        }
-        var text: [UInt8] = []
-        Base64.append(encodingURL: header, to: &text)
-        encodedHeader = text + [UInt8(ascii: ".")]
         keySet = JSONWriter.object { json in
             json.objects("keys", of: [first] + others) { json, key in
                 json.publicMembers(of: key)
@@ -40,9 +33,6 @@ package final class AnswerKeys: Sendable, Hashable {
             }
         }
     }
-
-    /// `typ` of signed answers.
-    private static let type = "answer+jwt"
 
     package static func == (one: AnswerKeys, other: AnswerKeys) -> Bool {
         one === other || (one.keySet, one.lifetime) == (other.keySet, other.lifetime)

@@ -132,11 +132,9 @@ package final class Client: Sendable, Hashable {
         one === other
             || (one.name, one.apps, one.keys, one.limits, one.may)
                 == (other.name, other.apps, other.keys, other.limits, other.may)
-                && (one.apple, one.signatures, one.ownership, one.deferral, one.signsAnswers, one.plugins)
-                    == (
-                        other.apple, other.signatures, other.ownership, other.deferral, other.signsAnswers,
-                        other.plugins
-                    ) && one.certificates == other.certificates
+                && (one.apple, one.signatures, one.ownership) == (other.apple, other.signatures, other.ownership)
+                && (one.deferral, one.signsAnswers, one.plugins, one.certificates)
+                    == (other.deferral, other.signsAnswers, other.plugins, other.certificates)
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
