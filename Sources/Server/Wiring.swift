@@ -128,16 +128,10 @@ struct Wiring {
         let handler = handler(verification, charging, ownership, jobs.deferral)
         let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
         let routes = RouteTable(
-            [
-                handler.route(at: VerdictEndpoint()),
-                handler.route(at: AppleFormEndpoint()),
-                .verifyReceiptByGet(announcing: upstreams.lifecycle),
-                statusRoute,
-                .keySet(access),
-                .purge(apple?.invalidation, charging: charging),
+            verificationRoutes(handler, charging) + [
+                statusRoute, .keySet(access), .purge(apple?.invalidation, charging: charging),
                 events(of: fleet, watcher, charging),
-            ] + customerRoutes(of: fleet, jobs.watcher, charging) + forms(handler, charging).routes
-                + plugins(handler).routes
+            ] + customerRoutes(of: fleet, jobs.watcher, charging)
                 + routes(of: notifications.intake, charging) + [signatures(charging).route]
                 // Its paths are all below `/v1/apple/`.
                 + appleProxy(apple, charging).routes
@@ -260,21 +254,21 @@ struct Wiring {
             ).routes
     }
 
-    private func forms(_ handler: VerifyHandler, _ charging: RequestCharging) -> FormRoutes {
-        FormRoutes(
-            verification: handler, access: access,
-            charging: charging, configuration.form,
-            clock: dependencies.clock)
+    /// Returns the routes that verify evidence.
+    private func verificationRoutes(_ handler: VerifyHandler, _ charging: RequestCharging) -> [Route] {
+        let forms = FormRoutes(
+            verification: handler, access: access, charging: charging, configuration.form, clock: dependencies.clock)
+        let plugins = PluginRoutes(verification: handler, access: access, origins: configuration.pluginOrigins)
+        return [
+            handler.route(at: VerdictEndpoint()), handler.route(at: AppleFormEndpoint()),
+            .verifyReceiptByGet(announcing: upstreams.lifecycle),
+        ] + forms.routes + plugins.routes
     }
 
     private func signatures(_ charging: RequestCharging) -> SignatureRoute {
         SignatureRoute(
             access: access, charging: charging, metrics: metrics.signatures, logger: dependencies.logger,
             clock: dependencies.clock)
-    }
-
-    private func plugins(_ handler: VerifyHandler) -> PluginRoutes {
-        PluginRoutes(verification: handler, access: access, origins: configuration.pluginOrigins)
     }
 
     /// Returns the proxy to the App Store Server API, which rejects every call if Apple is disabled.

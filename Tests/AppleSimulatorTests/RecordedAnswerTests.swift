@@ -296,7 +296,7 @@ private enum RecordedSample {
         } else {
             members["latest_receipt"] = "AAAA"
         }
-        return (try? JSONSerialization.data(withJSONObject: members)) ?? Data()
+        return (try? JSONSerialization.data(withJSONObject: members, options: .sortedKeys)) ?? Data()
     }
 
     /// Returns the fields of a transaction receipt.

@@ -30,7 +30,7 @@ struct APIDescription {
         guard let example = content?["example"], let schema = content?["schema"] as? [String: Any] else {
             return ["there is no example"]
         }
-        let json = try JSONSerialization.data(withJSONObject: example)
+        let json = try JSONSerialization.data(withJSONObject: example, options: .sortedKeys)
         return faults(of: try JSONSerialization.jsonObject(with: json), under: schema, at: "$")
     }
 

@@ -86,11 +86,12 @@ struct AppleLibraryTests {
               private_key_file: \(keyFile)
             """, to: "clients.yaml")
         let gateway = try await RunningGateway(["GATEWAY_CLIENTS_FILE": clients].merging(APIKey.pepper) { $1 })
-        let settings = try JSONSerialization.data(withJSONObject: [
-            "gateway": "http://127.0.0.1:\(gateway.dataPort)", "api_key": key.text, "bundle_id": bundleID,
-            "key_id": ofApple.keyID, "issuer_id": ofApple.issuerID, "private_key_file": keyFile,
-            "product_id": product, "offer_identifier": "comeback",
-        ])
+        let settings = try JSONSerialization.data(
+            withJSONObject: [
+                "gateway": "http://127.0.0.1:\(gateway.dataPort)", "api_key": key.text, "bundle_id": bundleID,
+                "key_id": ofApple.keyID, "issuer_id": ofApple.issuerID, "private_key_file": keyFile,
+                "product_id": product, "offer_identifier": "comeback",
+            ], options: .sortedKeys)
         let file = try folder.write(String(decoding: settings, as: UTF8.self), to: "settings.json")
         let checks = try Self.passed(try await AppleLibrary.check(file, with: "signatures.py"))
         #expect(checks == 10)

@@ -39,7 +39,7 @@ struct RateLimitTests {
         #expect((1...720).contains(Int(refusal.headers["retry-after"] ?? "") ?? 0))
         let unlimited = try await gateway.verify("AQID", key: other.text)
         #expect(unlimited.status == 200 && unlimited.headers["ratelimit"] == nil)
-        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": "AQID"])
+        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": "AQID"], options: .sortedKeys)
         let asApple = try await gateway.post(body, to: "/verifyReceipt", key: shop.text)
         #expect(asApple.status == 429)
         #expect(try api.faults(of: asApple, to: "POST", "/verifyReceipt") == [])

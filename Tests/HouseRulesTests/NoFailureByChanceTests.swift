@@ -20,6 +20,16 @@ struct NoFailureByChanceTests {
         }
     }
 
+    /// A dictionary has another order in each process, and in a copy of itself: an equal request would have other bytes.
+    @Test func `the members of a body have one order`() throws {
+        for file in try Self.files() {
+            for call in file.text.ranges(of: "data(withJSONObject:") {
+                let rest = file.text[call.upperBound...].prefix(400)
+                #expect(rest.contains("sortedKeys"), "\(file.path): use .sortedKeys: \(rest.prefix(60))")
+            }
+        }
+    }
+
     /// On a busy machine everything is slow: such a test does not test the code. A lower bound cannot fail by chance.
     @Test func `no test asserts that an operation was fast`() throws {
         let clock = /\.now - |duration\(to: \.now\)|\b(elapsed|lasted|duration)\b|\.took\b|\blatency\b/

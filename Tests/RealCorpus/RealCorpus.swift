@@ -67,7 +67,7 @@ public enum RealCorpus {
             }
             return Pair(
                 description: file.lastPathComponent, receiptData: receipt,
-                answer: try JSONSerialization.data(withJSONObject: answer))
+                answer: try JSONSerialization.data(withJSONObject: answer, options: .sortedKeys))
         }
     }
 

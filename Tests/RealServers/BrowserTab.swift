@@ -76,7 +76,7 @@ extension BrowserTab {
         lastCommand += 1
         var command: Message = ["id": lastCommand, "method": method, "params": parameters]
         command["sessionId"] = session
-        try commands.write(contentsOf: JSONSerialization.data(withJSONObject: command) + [0])
+        try commands.write(contentsOf: JSONSerialization.data(withJSONObject: command, options: .sortedKeys) + [0])
         let end = ContinuousClock.now + Patience.forEvent
         while ContinuousClock.now < end, process.isRunning {
             guard let message = try nextMessage() else {

@@ -129,7 +129,7 @@ package struct ClientsFile {
         defaultLimits = readLimits(fields, unlessSet: defaultLimits)
     }
 
-    /// What only a backend may have.
+    /// The fields that only a backend may have.
     static let backendFields = keyFields + ["webhooks"]
     private static let keyFields = ["may", "ownership", "defer", "signed_answers", "apple", "signatures"]
 

@@ -33,7 +33,8 @@ struct FirstVersionTests {
         #expect(texts["auto_renew_product_id"] == "com.example.app.monthly")
         #expect(texts["original_transaction_id"] == "1000")
         let unified = try AppleAnswer(
-            JSONSerialization.data(withJSONObject: try #require(body["unified_receipt"] as? [String: Any])))
+            JSONSerialization.data(
+                withJSONObject: try #require(body["unified_receipt"] as? [String: Any]), options: .sortedKeys))
         #expect(unified.status == 0 && unified.environment == "Production")
         #expect(unified.latest.map { $0["transaction_id"] as? String } == ["12000", "2000", "1001", "1000"])
         #expect(unified.renewals.map { $0["auto_renew_status"] as? String } == ["1"])

@@ -25,7 +25,8 @@ struct CustomerTests {
     }
 
     private func register(_ store: TestStore, receipts: [String] = [], signed: [String] = []) throws -> Int {
-        let body = try JSONSerialization.data(withJSONObject: ["receipts": receipts, "signed_transactions": signed])
+        let body = try JSONSerialization.data(
+            withJSONObject: ["receipts": receipts, "signed_transactions": signed], options: .sortedKeys)
         let evidence = try AccountEvidence(Array(body), limits: store.store.limits)
         return try evidence.register(in: store.store, store.store.controlContext(at: .production)).count
     }

@@ -28,7 +28,7 @@ struct AfterVerifyReceiptStage {
     }
 
     func verifyReceipt(_ receipt: String) async throws -> FormAnswer {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": receipt])
+        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": receipt], options: .sortedKeys)
         let answer = try await gateway.post(body, to: "/verifyReceipt", key: key)
         let json = try answer.json
         #expect(answer.status == 200 && json["status"] as? Int == 0)
@@ -104,7 +104,8 @@ extension AfterVerifyReceiptStage {
 
     /// Lets Apple know the customers without a call of verifyReceipt.
     private static func register(at apple: AppleSimulator) async throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipts": (0..<customers).map { Sample.receipt($0) }])
+        let body = try JSONSerialization.data(
+            withJSONObject: ["receipts": (0..<customers).map { Sample.receipt($0) }], options: .sortedKeys)
         let answer = try await HTTPCall("PUT", url: apple.productionBaseURL + "/accounts", body: body).answer()
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }

@@ -53,7 +53,8 @@ import TestSupport
     private static func use(_ gateway: RunningGateway, _ key: String) async throws {
         let receipt = Sample.receipt(), id = Sample.transactionID(0)
         for account in ["one", "two"] { _ = try await gateway.verify(receipt, ["account": account], key: key) }
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": receipt, "mode": "apple"])
+        let body = try JSONSerialization.data(
+            withJSONObject: ["receipt": receipt, "mode": "apple"], options: .sortedKeys)
         for name in ["a", "b"] {
             _ = try await gateway.post(
                 body, key: key, fields: ["Prefer": "respond-async", "Idempotency-Key": "\"\(name)\""])

@@ -108,7 +108,8 @@ import TestSupport
     ) async throws -> HTTPAnswer {
         let body = ["bundle_id": NotificationFleet.bundleID, "account": account(customer)]
         return try await stage.fleet.nodes[0].running.post(
-            JSONSerialization.data(withJSONObject: body), to: "/v1/erasures", key: key ?? stage.key)
+            JSONSerialization.data(withJSONObject: body, options: .sortedKeys), to: "/v1/erasures",
+            key: key ?? stage.key)
     }
 
     /// Expects that no node knows the erased customer any more, and that all know the others.

@@ -151,7 +151,8 @@ extension Fleet {
             let query = app.map { "\($0)=\($1)" }.joined(separator: "&")
             return try await HTTPCall(method, url: url + "?" + query, bearer: key(of: client)).answer()
         }
-        let body = try JSONSerialization.data(withJSONObject: app.merging(["account": account]) { $1 })
+        let body = try JSONSerialization.data(
+            withJSONObject: app.merging(["account": account]) { $1 }, options: .sortedKeys)
         return try await HTTPCall(method, url: url, body: body, bearer: key(of: client)).answer()
     }
 

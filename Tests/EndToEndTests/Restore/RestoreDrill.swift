@@ -227,7 +227,7 @@ extension RestoreDrill {
         let id = AppleSimulator.transactionID(ofCustomer: customer)
         let url = "http://127.0.0.1:\(try stage.fleet.nodes[0].running.dataPort)/v1/ownership/\(id)"
         let body = try JSONSerialization.data(
-            withJSONObject: ["bundle_id": NotificationFleet.bundleID, "account": account])
+            withJSONObject: ["bundle_id": NotificationFleet.bundleID, "account": account], options: .sortedKeys)
         let answer = try await HTTPCall("PUT", url: url, body: body, bearer: stage.key).answer()
         try #require((200..<300).contains(answer.status), "\(String(decoding: answer.body, as: UTF8.self))")
     }
@@ -239,7 +239,7 @@ extension RestoreDrill {
             "original_transaction_ids": [AppleSimulator.transactionID(ofCustomer: customer)],
         ]
         let answer = try await stage.fleet.nodes[0].running.post(
-            JSONSerialization.data(withJSONObject: subject), to: "/v1/erasures", key: stage.key)
+            JSONSerialization.data(withJSONObject: subject, options: .sortedKeys), to: "/v1/erasures", key: stage.key)
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         let erased = try #require(try answer.json["erased"] as? [String: Int])
         return try #require(erased["events"])

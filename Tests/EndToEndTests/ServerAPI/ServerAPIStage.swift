@@ -50,7 +50,7 @@ struct ServerAPIStage: Surroundings {
         let query = "appName=shop&apiKey=\(clients.pluginKey.text)"
         let answer = try await HTTPCall(
             "POST", url: "http://127.0.0.1:\(gateways[0].dataPort)/v1/validate?\(query)",
-            body: JSONSerialization.data(withJSONObject: body)
+            body: JSONSerialization.data(withJSONObject: body, options: .sortedKeys)
         ).answer()
         #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/validate") == [])
         return answer
@@ -58,7 +58,7 @@ struct ServerAPIStage: Surroundings {
 
     private func post(_ body: [String: Any], at node: Int) async throws -> HTTPAnswer {
         let answer = try await gateways[node].post(
-            JSONSerialization.data(withJSONObject: body), key: clients.apiKey.text)
+            JSONSerialization.data(withJSONObject: body, options: .sortedKeys), key: clients.apiKey.text)
         #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
         return answer
     }

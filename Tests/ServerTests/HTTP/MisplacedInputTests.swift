@@ -45,7 +45,7 @@ struct MisplacedInputTests {
 
     @Test(arguments: texts)
     func `a text that is certainly no base64 is named`(text: String, expected: MisplacedInput) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": text])
+        let body = try JSONSerialization.data(withJSONObject: ["receipt": text], options: .sortedKeys)
         let problem = #expect(throws: Problem.self) { try VerdictEndpoint().read(ByteBuffer(bytes: body)) }
         #expect(problem?.fault == expected.rawValue && problem?.field == "receipt")
         #expect(problem?.detail == "\"receipt\" \(expected)")
@@ -54,7 +54,7 @@ struct MisplacedInputTests {
     /// Base64 of anything has a verdict, whose explanation names these.
     @Test(arguments: decoded)
     func `what is in base64 is rejected by its rule`(text: String, expected: MisplacedInput) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": text])
+        let body = try JSONSerialization.data(withJSONObject: ["receipt": text], options: .sortedKeys)
         guard case .request(let request) = try VerdictEndpoint().read(ByteBuffer(bytes: body)),
             case .evidence(.appReceipt(let bytes)) = request.subject
         else {
@@ -67,7 +67,7 @@ struct MisplacedInputTests {
 
     @Test(arguments: texts + decoded + [(jws, .jws)])
     func `the drop-in names it in a header, beside Apple's status`(text: String, expected: MisplacedInput) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": text])
+        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": text], options: .sortedKeys)
         guard case .reply(let reply) = AppleFormEndpoint().read(ByteBuffer(bytes: body)) else {
             Issue.record("a request")
             return
@@ -87,7 +87,7 @@ struct MisplacedInputTests {
         encoded("QUJD"), "AQID",
     ])
     func `what may be a receipt is verified`(text: String) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": text])
+        let body = try JSONSerialization.data(withJSONObject: ["receipt": text], options: .sortedKeys)
         guard case .request = try VerdictEndpoint().read(ByteBuffer(bytes: body)) else {
             Issue.record("no request")
             return

@@ -247,7 +247,7 @@ struct VerdictEndpointTests {
         let attributes = try #require(item["attributes"] as? [NSDictionary])
         #expect(item["kind"] as? String == "app_receipt" && attributes.contains { $0["type"] as? Int == 6 })
         #expect(attributes.allSatisfy { Data(base64Encoded: $0["value"] as? String ?? "?") != nil })
-        let size = try JSONSerialization.data(withJSONObject: unknown).count
+        let size = try JSONSerialization.data(withJSONObject: unknown, options: .sortedKeys).count
         #expect(unknown["is_cut"] as? Bool == (purchases == 1 ? nil : true) && size < 70_000, "\(size) bytes")
         #expect(purchases == 1 || size > 60_000)
     }

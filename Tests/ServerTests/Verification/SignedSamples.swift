@@ -28,7 +28,7 @@ enum SignedSamples {
 
     /// Returns the JSON of a request.
     static func body(_ members: [String: Any]) throws -> String {
-        String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)
+        String(decoding: try JSONSerialization.data(withJSONObject: members, options: .sortedKeys), as: UTF8.self)
     }
 }
 

@@ -53,7 +53,7 @@ struct Answer: Decodable {
 
 /// The check of answers by the keys of one gateway.
 struct SignedAnswerVerifier {
-    /// How far the clocks of the gateway and of this device may disagree.
+    /// The difference that the clocks of the gateway and of this device may have.
     static let skewSeconds = 60.0
 
     private struct KeySet: Decodable { let keys: [Key] }
