@@ -200,7 +200,8 @@ struct ValidatedPurchasesTests {
         else { throw CancellationError() }
         #expect(!request.options.wantsHistory && request.options.account == nil)
         let payload = try Samples.validated(answer, at: moment)
-        #expect(payload.id == contents.bundleID && payload.owns("gold", at: moment) && payload.data["warning"] == nil)
+        #expect(payload.id == contents.bundleID && payload.data["warning"] == nil, "\(payload.json)")
+        #expect(payload.owns("gold", at: moment), "\(payload.json)")
         let transaction = try #require(payload.data["transaction"] as? [String: Any])
         #expect(transaction["type"] as? String == "ios-appstore")
         #expect(transaction["original_application_version"] as? String == contents.originalApplicationVersion)
