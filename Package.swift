@@ -392,8 +392,8 @@ let package = Package(
         .target(
             name: "ReceiptFuzzTargets",
             dependencies: [
-                "API", "AppStore", "Clients", "Customers", "Gateway", "HTTPClient", "HTTPServer", "JSON",
-                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
+                "API", "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "HTTPClient", "HTTPServer",
+                "JSON", "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -440,8 +440,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "LoopbackPorts", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
-                "Server", "TestSupport",
+                "AppleSimulator", "Cryptography", "LoadTest", "LoopbackPorts", "RealCorpus", "RealServers",
+                "ReceiptForge", "Receipts", "Server", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
