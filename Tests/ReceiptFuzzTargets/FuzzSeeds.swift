@@ -11,7 +11,7 @@
         /// The names and inputs.
         public static var all: [(name: String, input: [UInt8])] {
             texts + dates + containers + payloads + certificates + changes + transactionReceipts
-                + signedData + gateway + serverAPI
+                + signedData + gateway + serverAPI + plugins + signatures
         }
 
         private static var texts: [(String, [UInt8])] {

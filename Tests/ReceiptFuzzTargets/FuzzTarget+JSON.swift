@@ -76,7 +76,7 @@
     }
 
     extension JSONFault {
-        fileprivate func checkPosition(in bytes: [UInt8]) throws {
+        func checkPosition(in bytes: [UInt8]) throws {
             try expect((0...bytes.count).contains(position), "\(rule.name) at \(position) of \(bytes.count) bytes")
             try expect(!description.isEmpty && !rule.name.isEmpty, "a fault without a name")
         }

@@ -62,6 +62,10 @@
         case notification
         /// The header of the PROXY protocol.
         case proxyHeader
+        /// Bodies of plugins in apps.
+        case pluginRequest
+        /// Bodies of requests for signatures, and what is signed.
+        case signatureRequest
 
         /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
@@ -97,6 +101,8 @@
             case .history: try checkHistory(bytes)
             case .notification: try checkNotification(bytes)
             case .proxyHeader: try checkProxyHeader(bytes)
+            case .pluginRequest: try checkPluginRequest(bytes)
+            case .signatureRequest: try checkSignatureRequest(bytes)
             }
         }
 
