@@ -16,7 +16,8 @@ import TestSupport
     @Test(arguments: CostlyInput.all) func `the cost of an input grows with its length only`(_ input: CostlyInput)
         async throws
     {
-        try await Self.withGateway { gateway, key in
+        try await Self.withGateway { gateway, backendKey, appKey in
+            let key = input.isOfPlugin ? appKey : backendKey
             try await CostComparison.expectLinearCost(of: input.texts, upTo: input.maximumBytes) { text, bytes in
                 try await Self.cost(of: input.request(text.bytes(bytes), key), at: gateway)
             }
@@ -39,17 +40,31 @@ import TestSupport
         try await channel.closeFuture.get()
     }
 
-    private static func withGateway(_ body: (RunningGateway, String) async throws -> Void) async throws {
-        let folder = try ScratchFolder(), key = try await APIKey()
-        let clients = try folder.write(
-            "clients:\n  - name: shop\n    apps: [com.example.shop]\n    may: [ownership, erase, purge]\n    keys:\n\(key.lines)",
-            to: "clients.yaml")
+    private static func withGateway(
+        _ body: (RunningGateway, _ backendKey: String, _ appKey: String) async throws -> Void
+    ) async throws {
+        let folder = try ScratchFolder(), backendKey = try await APIKey(), appKey = try await APIKey()
+        let clients = """
+            clients:
+              - name: shop
+                apps: [com.example.shop]
+                may: [ownership, erase, purge, sign]
+                signatures: {com.example.shop: {advanced_commerce: "*"}}
+                keys:
+            \(backendKey.lines)  - name: shop-app
+                apps: [com.example.shop]
+                plugins: [cordova-plugin-purchase, openiap]
+                limits: [{name: minute, quota: 100000, window: 60s}]
+                keys:
+            \(appKey.lines)
+            """
         let settings = [
-            "GATEWAY_CLIENTS_FILE": clients, "GATEWAY_HTTP_TRUSTED_PROXIES": "127.0.0.0/8",
+            "GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml"),
+            "GATEWAY_HTTP_TRUSTED_PROXIES": "127.0.0.0/8",
             "GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true", "GATEWAY_LOG_REQUESTS": "none",
         ]
         let gateway = try await RunningGateway(APIKey.pepper.merging(settings) { $1 })
-        try await body(gateway, key.text)
+        try await body(gateway, backendKey.text, appKey.text)
         #expect(await gateway.stop() == 0)
     }
 }

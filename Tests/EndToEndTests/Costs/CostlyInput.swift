@@ -47,6 +47,9 @@ struct CostlyInput: CustomStringConvertible, Sendable {
     let maximumBytes: Int
     let request: @Sendable (_ text: [UInt8], _ key: String) -> [UInt8]
 
+    /// True for the paths of plugins, which take no key of a backend.
+    var isOfPlugin: Bool { description.hasPrefix("/v1/validate") || description.hasPrefix("/v1/purchase") }
+
     static let all = headers + bodies + shapes + evidence + paths + [query, form]
 
     /// Fields of a header, up to the size that the gateway takes.
@@ -83,15 +86,33 @@ struct CostlyInput: CustomStringConvertible, Sendable {
         ("/verifyReceipt", #"{"receipt-data":"AQID","other":"#), ("/v1/ownership/1", #"{"account":"#),
         ("/v1/erasures", #"{"bundle_id":"com.example.shop","account":"#),
         ("/v1/erasures", #"{"bundle_id":"com.example.shop","original_transaction_ids":["#),
+        ("/v1/validate", #"{"transaction":{"type":"ios-appstore","appStoreReceipt":"#),
+        ("/v1/validate", #"{"transaction":{"type":"apple-sk2","jwsRepresentation":"#),
+        ("/v1/validate", #"{"transaction":{"type":"#), ("/v1/validate", #"{"type":"application","id":"#),
+        ("/v1/validate", #"{"additionalData":{"applicationUsername":"#),
+        ("/v1/purchase/verify", #"{"store":"apple","jws":"#), ("/v1/purchase/verify", #"{"store":"#),
+        ("/v1/purchase/verify", #"{"store":"apple","jws":"a","expectedProductId":"#),
+        (signatures + "promotional-offer", #"{"offer_identifier":"o","product_id":"#),
+        (signatures + "introductory-offer-eligibility", #"{"product_id":"p","transaction_id":"#),
+        (signatures + "original-promotional-offer", #"{"product_id":"p","application_username":"#),
+        (signatures + "advanced-commerce-api", advancedCommerce + #","items":[{"SKU":"#),
+        (signatures + "advanced-commerce-api", advancedCommerce + #","description":"#),
     ].map { path, start in
         // A change of ownership has a small body.
-        let maximum = path.hasPrefix("/v1/ownership") ? 3 << 10 : path == "/v1/erasures" ? 60 << 10 : 64 << 10
+        let hasLimit = path == "/v1/erasures" || path.hasPrefix(signatures)
+        let maximum = path.hasPrefix("/v1/ownership") ? 3 << 10 : hasLimit ? 60 << 10 : 64 << 10
         return CostlyInput(description: "\(path) \(start)", maximumBytes: maximum) { text, key in
-            let end = start.hasSuffix("[") ? #""]}"# : #""}"#
+            let open = start.filter { "{[".contains($0) }
+            let end = #"""# + open.reversed().map { $0 == "{" ? "}" : "]" }.joined()
             let body = Array((start + #"""#).utf8) + text + Array(end.utf8)
             return request(path.hasPrefix("/v1/ownership") ? "PUT" : "POST", path, body, key)
         }
     }
+
+    private static let signatures = "/v1/apple/com.example.shop/signatures/"
+    private static let advancedCommerce =
+        #"{"operation":"CREATE_SUBSCRIPTION","version":"1","requestInfo":{"#
+        + #""requestReferenceId":"758883e8-151b-47b7-abd0-60c4d804c2f5""#
 
     /// Texts in evidence that is read before a signature is verified: the header of a JWS, and a transaction receipt.
     private static let evidence = [
@@ -124,7 +145,8 @@ struct CostlyInput: CustomStringConvertible, Sendable {
     /// JSON of every shape: the text is cut into pieces.
     private static let shapes = [
         ("/apple/notifications", "members"), ("/v1/verify", "members"), ("/verifyReceipt", "members"),
-        ("/apple/notifications", "elements"), ("/verifyReceipt", "elements"),
+        ("/apple/notifications", "elements"), ("/verifyReceipt", "elements"), ("/v1/validate", "elements"),
+        ("/v1/purchase/verify", "elements"),
     ].map { path, shape in
         CostlyInput(
             description: "\(path) many \(shape)", texts: [.ascii, .marks, .escapes], maximumBytes: 64 << 10

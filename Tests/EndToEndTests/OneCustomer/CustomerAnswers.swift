@@ -5,7 +5,7 @@ import Receipts
 import Testing
 import TestSupport
 
-/// What each protocol says about the customer's subscription, in the words of `CustomerPhase`.
+/// The words of each protocol about the customer's subscription, as `CustomerPhase` has them.
 extension CustomerStage {
     // MARK: - The gateway's own protocol
 

@@ -20,7 +20,7 @@ struct CustomerStage {
     let clock: MovedClock
     let gateway: RunningGateway
     let clients: AllClients
-    /// What the app has on the device since the purchase, and does not renew.
+    /// The evidence that the app has on the device since the purchase. The app does not refresh the receipt.
     let receipt: String
     let signedTransaction: String
     private let apple: AppleSimulator
