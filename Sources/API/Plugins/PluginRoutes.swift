@@ -36,3 +36,13 @@ package struct PluginRoutes: Sendable {
         }
     }
 }
+
+extension Problem {
+    /// The detail for a path of plugins, where the query may have the key too.
+    var detailForApps: String {
+        guard code == .unauthenticated else { return detail }
+        return
+            "A valid API key of a client with plugins is required: X-API-Key: KEY, Authorization: Bearer KEY, or apiKey=KEY "
+            + "in the query."
+    }
+}

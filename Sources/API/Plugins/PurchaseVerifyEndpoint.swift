@@ -137,7 +137,7 @@ extension Reply {
         self.init { json in
             json.objects("errors", of: [problem]) { json, problem in
                 json.member("code", code)
-                json.member("message", problem.detail)
+                json.member("message", problem.detailForApps)
                 json.member("path", problem.field)
             }
         }

@@ -73,7 +73,7 @@ extension Reply {
             case 500...: .internalError
             default: .invalidPayload
             }
-        self = .invalid(code, problem.status, problem.detail)
+        self = .invalid(code, problem.status, problem.detailForApps)
         guard ![.invalidBody, .appNotPermitted].contains(problem.code) else { return }
         fields.append(contentsOf: problem.headerFields)
         status = problem.status

@@ -20,7 +20,8 @@ extension GatewayError: ProblemError {
         case .serverAPINotConfigured:
             Problem(
                 .unprocessableContent, .serverAPINotConfigured,
-                "The gateway has no App Store Server API key for this app. Send evidence, or configure a key.")
+                "The gateway has no App Store Server API key for this app: server_api in the clients file. Without it only "
+                    + "evidence can be verified.")
         case .rateLimited(let admission): .rateLimited(admission)
         case .tooManyInFlight:
             Problem(

@@ -32,6 +32,11 @@ package struct AccessRules: Hashable, Sendable {
         (self.receiptUpstreams, self.webhooks, self.answerKeys) = (receiptUpstreams, webhooks, answerKeys)
     }
 
+    /// True if the account, an app or a form account has a shared secret.
+    package var hasSharedSecret: Bool {
+        secrets != SharedSecrets() || formAccounts.contains { $0.apps.contains { $0.sharedSecret != nil } }
+    }
+
     /// Returns true for an app whose notifications are relayed.
     package func relays(_ bundleID: String) -> Bool {
         webhooks.contains { $0.stream == .relay && $0.apps.contains(bundleID) }

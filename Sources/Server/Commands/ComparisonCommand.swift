@@ -6,6 +6,7 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 internal import RedisStore
+internal import Settings
 
 struct ComparisonCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,7 +48,7 @@ struct ComparisonReportCommand: AsyncParsableCommand {
     func run() async throws {
         let fleet = try options.fleet(storing: "results of comparisons"), now = Timestamp.now()
         let tallies = try await fleet.useOrExit { try await fleet.store.comparisons.tallies(at: now) }
-        let report = ComparisonListing(tallies, at: now)
+        let report = ComparisonListing(tallies, by: try options.load().comparison, at: now)
         print(format == .json ? report.json : report.text)
     }
 }
@@ -55,11 +56,14 @@ struct ComparisonReportCommand: AsyncParsableCommand {
 /// The results of comparisons for a terminal or a program.
 struct ComparisonListing: Sendable {
     private let tallies: [(pair: ComparisonPair, tally: ComparisonTally)]
+    private let rules: ComparisonRules
     /// The begin of the first day.
     private let since: Timestamp
 
-    init(_ tallies: [ComparisonPair: ComparisonTally], at now: Timestamp) {
+    /// - Parameter rules: the settings of this command, which explain why there are no results.
+    init(_ tallies: [ComparisonPair: ComparisonTally], by rules: ComparisonRules, at now: Timestamp) {
         self.tallies = ComparisonPair.allCases.compactMap { pair in tallies[pair].map { (pair, $0) } }
+        self.rules = rules
         since = ComparisonTally.start(until: now)
     }
 
@@ -67,9 +71,19 @@ struct ComparisonListing: Sendable {
 
     var text: String {
         guard !tallies.isEmpty else {
-            return "No answer was compared since \(since.day). Set gateway.comparison.mode, and share above 0."
+            return "No answer was compared since \(since.day). \(advice)"
         }
         return tallies.map { text(of: $0, $1) }.joined(separator: "\n\n")
+    }
+
+    private var advice: String {
+        if rules.mode == .off { return "Set gateway.comparison.mode." }
+        if rules.share == 0 { return "Set gateway.comparison.share above 0." }
+        return """
+            gateway.comparison.mode is \(rules.mode.rawValue), and share \(rules.share), in the configuration of this \
+            command. Only new answers about evidence count, from no cache and not degraded. `receipt-gateway doctor` says \
+            what the comparison lacks; receipt_gateway_comparisons_total of each gateway counts what was dropped.
+            """
     }
 
     private func text(of pair: ComparisonPair, _ tally: ComparisonTally) -> String {

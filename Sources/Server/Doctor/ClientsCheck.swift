@@ -27,7 +27,9 @@ extension AreaCheck {
         }
         let rules = AccessRules(configuration, file)
         if let (seen, advice) = rules.signatureFault { report.warn("signatures", seen, do: advice) }
+        if let (seen, advice) = configuration.addressFault(rules) { report.warn("addresses", seen, do: advice) }
         guard configuration.apple.isEnabled else { return }
+        if let (seen, advice) = rules.pluginFault { report.warn("plugins", seen, do: advice) }
         checkSecrets(of: rules)
         if let (seen, advice) = rules.receiptUpstreamFault {
             report.warn("receipt_upstream", seen, do: advice)

@@ -49,9 +49,9 @@ extension AreaCheck {
             do: "Set `app_apple_id` of each app in the clients file: its Apple ID in App Store Connect.")
     }
 
-    /// Checks the settings for deferred verifications and ownership.
+    /// Checks the settings for deferred verifications, ownership and comparisons.
     func checkVerifications(_ store: StoreFinding) {
-        let clients = (try? ClientsFile(configuration, at: clock()))?.clients ?? []
+        let file = try? ClientsFile(configuration, at: clock()), clients = file?.clients ?? []
         let rules = configuration.jobs
         report.ok(
             "deferred",
@@ -63,6 +63,7 @@ extension AreaCheck {
             "a binding is kept for \(configuration.ownership.retention.configurationText) after its last use; "
                 + "fraud.suspected beyond \(configuration.ownership.maximumAccounts) accounts within "
                 + configuration.ownership.window.configurationText)
+        checkComparison(AccessRules(configuration, file), store)
         if case .fault(let level, let seen, let advice) = store {
             report.record("store", level, "nothing is deferred, and `ownership` may be unknown: \(seen)", advice)
         }
@@ -80,6 +81,20 @@ extension AreaCheck {
             "bindings",
             "clients with `ownership: reject` but no Redis: \(rejecting.listed). After a restart any account is the first",
             do: "Set gateway.redis.url, or let these clients have `ownership: report`.")
+    }
+
+    private func checkComparison(_ access: AccessRules, _ store: StoreFinding) {
+        let rules = configuration.comparison
+        guard rules.mode != .off else { return }
+        if let (seen, advice) = configuration.comparisonFault(access) {
+            return report.warn("comparison", seen, do: advice)
+        }
+        report.ok(
+            "comparison",
+            "\(rules.mode.rawValue), for a share of \(rules.share) of the new answers; requests to Apple per second, of all "
+                + "nodes: \(rules.requestsPerSecond)"
+                + (store == .notConfigured
+                    ? ". Without Redis there is no report, only metrics and the status page" : ""))
     }
 
     // MARK: - Webhooks

@@ -41,18 +41,42 @@ extension GatewayConfiguration {
             webhookFault(rules), certificateFault(rules),
             upstreamFault.map { ("receipt_upstream: \($0.seen)", $0.advice) },
             apple.isEnabled ? rules.credentialsFault : nil, rules.signatureFault,
-            apple.isEnabled ? rules.pluginFault : nil, redis.loginFault, comparisonFault(rules),
+            apple.isEnabled ? rules.pluginFault : nil, addressFault(rules), redis.loginFault, comparisonFault(rules),
         ]
         return faults.compactMap(\.self)
     }
 
-    /// The fault that nothing can be compared with the Server API, and the advice; nil if there is none.
-    private func comparisonFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
-        let isWanted = comparison.mode.pairs.contains(.verifyReceiptAndServerAPI)
-        guard isWanted, rules.serverAPIKeys.isEmpty else { return nil }
+    /// The fault that `verifyReceipt` and the Server API cannot be compared, and the advice; nil if there is none.
+    package func comparisonFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
+        guard comparison.mode.pairs.contains(.verifyReceiptAndServerAPI) else { return nil }
+        let seen = "gateway.comparison.mode is \(comparison.mode.rawValue), and no app has"
+        if rules.serverAPIKeys.isEmpty {
+            return (
+                "\(seen) a key of the App Store Server API",
+                "Add server_api to the clients file, or set gateway.comparison.mode to local_apple."
+            )
+        }
+        guard !rules.hasSharedSecret else { return nil }
         return (
-            "gateway.comparison.mode is \(comparison.mode.rawValue), and no app has a key of the App Store Server API",
-            "Add server_api to the clients file, or set gateway.comparison.mode to local_apple."
+            "\(seen) a shared secret: only answers to requests with a `password` are compared with the Server API",
+            "Set gateway.apple.shared_secret_file, or `shared_secret_file` of an app in the clients file."
+        )
+    }
+
+    /// The fault that all customers of a plugin share a limit, and the advice; nil if there is none. Apps send HTTPS, so a
+    /// listener without TLS is behind a proxy.
+    package func addressFault(_ rules: AccessRules) -> (seen: String, advice: String)? {
+        guard !http.listener.tls.isEnabled, http.remoteAddresses.trustedProxies == AddressRanges(),
+            http.proxyProtocolAddresses == AddressRanges()
+        else { return nil }
+        let limited = (rules.clients ?? []).filter { client in
+            !client.plugins.isEmpty && client.limits.policies.contains { $0.subject == .address }
+        }
+        guard !limited.isEmpty else { return nil }
+        return (
+            "Limits per address for \(limited.map(\.name).sorted().listed), whose keys are in apps: behind the proxy that has "
+                + "the TLS certificate, all customers have one address",
+            "Set gateway.http.trusted_proxies, or gateway.http.proxy_protocol_from, to the addresses of the proxy."
         )
     }
 

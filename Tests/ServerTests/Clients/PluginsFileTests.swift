@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
+import HTTPServer
 import Receipts
 import Testing
 
@@ -57,6 +58,24 @@ struct PluginsFileTests {
         #expect(try faults(plugin) { $0.serverAPIKeys.account = ServerAPIKeyFixture.key }.isEmpty)
         #expect(try faults("apps: [com.example.a], plugins: [openiap]").isEmpty)
         #expect(try faults("apps: [com.example.a]").isEmpty)
+    }
+
+    @Test func `limits per address behind an unknown proxy are a fault at the start`() throws {
+        func faults(_ fields: String, _ change: (inout GatewayConfiguration) -> Void = { _ in }) throws -> [String] {
+            var configuration = GatewayConfiguration()
+            change(&configuration)
+            let rules = AccessRules(clients: try Self.clients(fields))
+            return configuration.startFaults(rules).map(\.seen).filter { $0.contains("per address") }
+        }
+        let plugin = "apps: [a], plugins: [openiap]"
+        let found = try faults(plugin)
+        #expect(found.count == 1 && found.first?.hasPrefix("Limits per address for app, ") == true, "\(found)")
+        let proxy = try AddressRanges(configuration: "10.0.0.0/8")
+        #expect(try faults(plugin) { $0.http.remoteAddresses.trustedProxies = proxy }.isEmpty)
+        #expect(try faults(plugin) { $0.http.proxyProtocolAddresses = proxy }.isEmpty)
+        #expect(try faults(plugin) { $0.http.listener.tls.certificate = "server.pem" }.isEmpty)
+        #expect(try faults("\(plugin), limits: [{name: all, quota: 9, window: 1s}]").isEmpty)
+        #expect(try faults("apps: [a], limits: [{name: each, quota: 9, window: 1s, per: address}]").isEmpty)
     }
 
     // MARK: - Origins

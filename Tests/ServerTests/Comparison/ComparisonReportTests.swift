@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AppStore
+import Cryptography
 import Foundation
 import Gateway
 import Receipts
@@ -24,7 +26,7 @@ struct ComparisonReportTests {
     // MARK: - The command
 
     @Test func `the text says how many were equal, and lists the kinds with examples`() {
-        let report = ComparisonListing([.localAndApple: Self.tally], at: Samples.now)
+        let report = ComparisonListing([.localAndApple: Self.tally], by: ComparisonRules(), at: Samples.now)
         let lines = report.text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
         #expect(
             lines == [
@@ -39,15 +41,29 @@ struct ComparisonReportTests {
 
     @Test func `without differences and without results the text says so`() {
         let equal = Samples.tally { ($0.compared, $0.equal) = (1, 1) }
-        let report = ComparisonListing([.verifyReceiptAndServerAPI: equal], at: Samples.now)
+        let report = ComparisonListing([.verifyReceiptAndServerAPI: equal], by: ComparisonRules(), at: Samples.now)
         #expect(report.text.hasPrefix("verify_receipt_server_api, since 2026-11-15: of 1 compared, 1 equal; no diff"))
         #expect(!report.text.contains("FIELD"))
-        let none = ComparisonListing([:], at: Samples.now)
-        #expect(none.text.contains("gateway.comparison.mode") && none.json.hasSuffix(#""pairs":[]}"#))
+        let none = ComparisonListing([:], by: ComparisonRules(), at: Samples.now)
+        #expect(none.json.hasSuffix(#""pairs":[]}"#))
+    }
+
+    @Test func `without results the text says which setting is missing, or what counts`() {
+        func text(_ mode: ComparisonMode, share: Double = 0.01) -> String {
+            var rules = ComparisonRules()
+            (rules.mode, rules.share) = (mode, share)
+            return ComparisonListing([:], by: rules, at: Samples.now).text
+        }
+        let none = "No answer was compared since 2026-11-15."
+        #expect(text(.off) == "\(none) Set gateway.comparison.mode.")
+        #expect(text(.both, share: 0) == "\(none) Set gateway.comparison.share above 0.")
+        let set = text(.localAndApple)
+        #expect(set.hasPrefix("\(none) gateway.comparison.mode is local_apple, and share 0.01,"), "\(set)")
+        #expect(set.contains("Only new answers about evidence count") && !set.contains("Set "), "\(set)")
     }
 
     @Test func `the JSON has every number and example`() throws {
-        let report = ComparisonListing([.localAndApple: Self.tally], at: Samples.now)
+        let report = ComparisonListing([.localAndApple: Self.tally], by: ComparisonRules(), at: Samples.now)
         let json = try #require(try JSONSerialization.jsonObject(with: Data(report.json.utf8)) as? [String: Any])
         let pair = try #require((json["pairs"] as? [[String: Any]])?.first)
         #expect(json["since"] as? String == "2026-11-15T00:00:00Z" && pair["pair"] as? String == "local_apple")
@@ -118,6 +134,18 @@ struct ComparisonReportTests {
         configuration.comparison.mode = mode
         let warned = configuration.startFaults(AccessRules()).contains { $0.seen.contains("gateway.comparison.mode") }
         #expect(warned == (mode == .both || mode == .verifyReceiptAndServerAPI))
+    }
+
+    @Test(arguments: ComparisonMode.allCases)
+    func `a mode that needs a shared secret warns if there is none`(mode: ComparisonMode) {
+        var configuration = GatewayConfiguration()
+        configuration.comparison.mode = mode
+        var rules = AccessRules(serverAPIKeys: ServerAPIKeys(account: ServerAPIKeyFixture.key))
+        let fault = configuration.comparisonFault(rules)
+        #expect((fault != nil) == (mode == .both || mode == .verifyReceiptAndServerAPI))
+        #expect(fault.map { $0.seen.contains("no app has a shared secret") } ?? true)
+        rules.secrets.ofApps["com.example.shop"] = Secret("of-this-app-alone")
+        #expect(configuration.comparisonFault(rules) == nil)
     }
 
     @Test func `every mode has its pairs`() {

@@ -145,6 +145,19 @@ struct DoctorTests {
         #expect(observations.allSatisfy { $0.subject != "signatures" })
     }
 
+    @Test func `plugins without a key or a known proxy are named`() throws {
+        let shop = "clients:\n" + Self.client("shop", keys: [nil], "    plugins: [cordova-plugin-purchase]\n")
+        let found = try Self.observations(ofClients: shop).filter { ["plugins", "addresses"].contains($0.subject) }
+        #expect(Set(found.map(\.subject)) == ["plugins", "addresses"] && found.allSatisfy { $0.level == .warning })
+        let proxy = try AddressRanges(configuration: "127.0.0.1")
+        let observations = try Self.withServerAPIKey { key in
+            try Self.observations(ofClients: "\(shop)server_api: \(key)\n") {
+                $0.http.remoteAddresses.trustedProxies = proxy
+            }
+        }
+        #expect(observations.allSatisfy { !["plugins", "addresses"].contains($0.subject) })
+    }
+
     // MARK: - Notifications
 
     private static func notificationChecks(

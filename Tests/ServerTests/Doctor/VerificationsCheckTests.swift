@@ -3,6 +3,7 @@
 import Cryptography
 import Customers
 import Foundation
+import Gateway
 import Redis
 import Testing
 
@@ -14,13 +15,15 @@ import Testing
 @Suite("Deferred verifications in the doctor's report")
 struct VerificationsCheckTests {
     private static func checks(
-        ofClient settings: String, in store: StoreFinding = .notConfigured
+        ofClient settings: String, in store: StoreFinding = .notConfigured,
+        _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws -> [CheckResult] {
         let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data("clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n".utf8).write(to: file)
         var configuration = GatewayConfiguration()
         configuration.clientsFile = file.path
+        change(&configuration)
         let report = CheckReport(.verifications)
         AreaCheck(configuration: configuration, report: report).checkVerifications(store)
         return report.close()
@@ -53,6 +56,19 @@ struct VerificationsCheckTests {
         let lost = try #require(Self.checks(ofClient: ", ownership: reject").first { $0.subject == "bindings" })
         #expect(lost.level == .warning && lost.seen.contains("shop"))
         #expect(try Self.checks(ofClient: ", ownership: report").allSatisfy { $0.level == .ok })
+    }
+
+    @Test func `comparisons are shown, and what they lack is a warning`() throws {
+        func comparison(_ mode: ComparisonMode, in store: StoreFinding) throws -> CheckResult? {
+            try Self.checks(ofClient: "", in: store) { $0.comparison.mode = mode }.first { $0.subject == "comparison" }
+        }
+        #expect(try comparison(.off, in: .notConfigured) == nil)
+        let shown = try #require(try comparison(.localAndApple, in: .kept(isPersistent: true)))
+        #expect(shown.level == .ok && shown.seen.hasPrefix("local_apple, for a share of 0.01 of the new"), "\(shown)")
+        #expect(!shown.seen.contains("Redis"))
+        #expect(try comparison(.localAndApple, in: .notConfigured)?.seen.contains("Without Redis") == true)
+        let lacking = try #require(try comparison(.both, in: .notConfigured))
+        #expect(lacking.level == .warning && lacking.seen.contains("gateway.comparison.mode is both"), "\(lacking)")
     }
 
     // MARK: - In Redis

@@ -157,9 +157,10 @@ struct PluginRouteTests {
         try await Self.withSite { site in
             let validate = try await site.ask("POST /v1/validate", body: Self.body(for: "/v1/validate"))
             #expect(validate.status == 401 && validate.headers["www-authenticate"]?.hasPrefix("Bearer") == true)
-            #expect(try !ValidatedPayload(Array(validate.body.utf8)).isOK)
+            #expect(try !ValidatedPayload(Array(validate.body.utf8)).isOK && validate.body.contains("apiKey=KEY"))
             let verify = try await site.ask("POST /v1/purchase/verify", body: Self.body(for: "/v1/purchase/verify"))
             #expect(verify.status == 401 && verify.body.contains(#""code":"INVALID_API_KEY""#))
+            #expect(verify.body.contains("apiKey=KEY"))
         }
     }
 
