@@ -83,6 +83,7 @@ mkdir -p "$run"
 "$binaries/receipt-loadtest" corpus --out "$run/receipts" --count 200
 sed -n "s/.*X-API-Key: \(rgk_[^']*\)'.*/\1/p" compose.yaml >"$run/key"
 sed -n "s/.*X-API-Key: //p" docs/compose/clients.yaml >"$run/shop-key"
+sed -n "s/^  # rgk_/rgk_/p" docs/compose/clients.yaml >"$run/app-key"
 sed -n "s/.*secrets: \[\(whsec_.*\)\]/\1/p" docs/compose/clients.yaml >"$run/webhook-key"
 here docs/compose/clients.yaml >"$run/clients.yaml"
 
@@ -144,6 +145,7 @@ The fleet is up: two gateways behind HAProxy, which share a Redis, and an Apple 
   send requests      $gateway   with the key in .run/fleet/key; receipts and JWS are in .run/fleet/receipts
   simulated Apple    $apple/stats   (its other requests: receipt-loadtest apple --help)
   the app's events   $gateway/v1/events   with the key in .run/fleet/shop-key
+  plugins in apps    $gateway/v1/validate   with the key in .run/fleet/app-key
   webhooks           $receiver/stats   for the endpoint shop/crm, with the key in .run/fleet/webhook-key
   the gateways       http://127.0.0.1:$(port 9091)/ and http://127.0.0.1:$(port 9092)/ (status pages; /metrics beside them)
   HAProxy            http://127.0.0.1:$(port 8404)
