@@ -50,7 +50,8 @@ extension AreaCheck {
         if !locked.isEmpty {
             report.fail(
                 "keys", "clients without a valid key: \(locked.map(\.name).listed)",
-                do: "Make a key for each with `receipt-gateway hash-key`. The gateway reads the changed file by itself.")
+                do: "Make a key for each with `receipt-gateway hash-key`. The gateway reads the changed file by itself."
+            )
         }
         if !ending.isEmpty {
             report.warn(
