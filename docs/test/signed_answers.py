@@ -93,6 +93,12 @@ def _checks(stage: Stage, command: list) -> None:
     refuses("it is about another request", answers[0], receipt=OTHER)
     unknown = "the key is unknown, or it is no signed answer"
     refuses(unknown, answers[0], trusted='{"keys": []}')
+    # As a gateway without keys answers.
+    (folder / "problem.json").write_text('{"status": 404}')
+    for name, status, text in (("problem.json", 65, "is no key set"), ("missing.json", 66, "missing.json")):
+        words = [*command, folder / name, app, stage.receipts / RECEIPT, folder / "answer.jws"]
+        found = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=SECONDS)
+        assert found.returncode == status and text in found.stdout and not found.stderr, found
 
     header, claims = (json.loads(_decoded(part)) for part in answers[0].split(".")[:2])
     forged, genuine = "the signature is not genuine", key.sign(header, claims)

@@ -84,10 +84,19 @@ def main() -> int:
     if len(sys.argv) not in (5, 6):
         print(__doc__, file=sys.stderr)
         return 64
-    keys, app, receipt, answer, *nonce = sys.argv[1:]
-    sent = {"receipt": digest(base64.b64decode(Path(receipt).read_text()))}
+    _, key_set, app, receipt, jws, *nonce = sys.argv
     try:
-        answer = trusted_answer(Path(answer).read_text().strip(), json.loads(Path(keys).read_text()), app, sent, *nonce)
+        keys = json.loads(Path(key_set).read_text())
+        sent = {"receipt": digest(base64.b64decode(Path(receipt).read_text()))}
+        text = Path(jws).read_text().strip()
+    except (OSError, ValueError) as fault:
+        print(f"a file is missing, or is no JSON or base64: {fault}")
+        return 66
+    if not isinstance(keys, dict) or "keys" not in keys:
+        print(f"{key_set} is no key set")
+        return 65
+    try:
+        answer = trusted_answer(text, keys, app, sent, *nonce)
     except Untrusted as fault:
         print(f"do not trust – {fault}")
         return 1

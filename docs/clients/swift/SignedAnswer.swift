@@ -172,18 +172,21 @@ struct SignedAnswerVerifier {
 
 @main
 enum Command {
-    static func main() throws {
+    static func main() {
         let words = CommandLine.arguments.dropFirst()
         guard (4...5).contains(words.count) else {
-            print("usage: signed-answer JWKS.json BUNDLE_ID RECEIPT.b64 ANSWER.jws [NONCE]")
-            exit(64)
+            fail(64, "usage: signed-answer JWKS.json BUNDLE_ID RECEIPT.b64 ANSWER.jws [NONCE]")
         }
-        let files = try [words[1], words[3], words[4]].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        let files = [words[1], words[3], words[4]].map { path in
+            guard let file = FileManager.default.contents(atPath: path) else { fail(66, "\(path) cannot be read") }
+            return file
+        }
         guard let receipt = Data(base64Encoded: files[1], options: .ignoreUnknownCharacters) else {
-            print("the receipt is not base64")
-            exit(65)
+            fail(65, "the receipt is not base64")
         }
-        let verifier = try SignedAnswerVerifier(keySet: files[0], app: words[2])
+        guard let verifier = try? SignedAnswerVerifier(keySet: files[0], app: words[2]) else {
+            fail(65, "\(words[1]) is no key set")
+        }
         let jws = String(decoding: files[2], as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         do throws(Untrusted) {
             let request = BoundRequest(receipt: SignedAnswerVerifier.digest(receipt))
@@ -191,8 +194,12 @@ enum Command {
             let states = answer.subscriptions.map { "\($0.productId) \($0.state)" }
             print("trust – \(([answer.verdict] + states).joined(separator: ", "))")
         } catch {
-            print("do not trust – \(error.why)")
-            exit(1)
+            fail(1, "do not trust – \(error.why)")
         }
+    }
+
+    private static func fail(_ status: Int32, _ text: String) -> Never {
+        print(text)
+        exit(status)
     }
 }
