@@ -16,6 +16,7 @@ package struct AdvancedCommerceRequest: Hashable, Sendable {
         /// Apple accepts 128 characters.
         package static let skuBytes = 256
         package static let skuDescription = "1 to \(skuBytes) bytes of text"
+        static let nameDescription = "an object whose names, at any depth, have letters, digits and underscores only"
     }
 
     package let operation: Operation
@@ -60,10 +61,16 @@ extension JSONValue {
     }
 
     /// Adds the SKUs in this value, at any depth. A change of an item has `SKU` and `currentSKU`.
+    ///
+    /// Another reader may find a SKU under a name that is not these bytes: to Swift's `JSONDecoder` the Kelvin sign is a K,
+    /// and some readers ignore case. So other names than Apple's kind are refused, and a SKU is one in any case.
     fileprivate func collectSKUs(into skus: inout Set<OutsideText>, endingAt end: Int) throws(JSONFault) {
         for element in elements ?? [] { try element.collectSKUs(into: &skus, endingAt: end) }
         for member in members ?? [] {
-            guard member.name.utf8.suffix(3).elementsEqual("SKU".utf8) else {
+            guard member.name.utf8.allSatisfy(\.isOfName) else {
+                throw JSONFault(.notAccepted(SKULimits.nameDescription), at: end)
+            }
+            guard member.name.utf8.suffix(3).elementsEqual("sku".utf8, by: { $0 | 0x20 == $1 }) else {
                 try member.value.collectSKUs(into: &skus, endingAt: end)
                 continue
             }
@@ -75,4 +82,9 @@ extension JSONValue {
     }
 
     private typealias SKULimits = AdvancedCommerceRequest.Limits
+}
+
+extension UInt8 {
+    /// True for the characters of Apple's names.
+    fileprivate var isOfName: Bool { ASCII.isSafe(self) && self != UInt8(ascii: ".") && self != UInt8(ascii: "-") }
 }

@@ -49,8 +49,13 @@ struct AdvancedCommerceRequestTests {
             (Samples.request("REACTIVATE_SUBSCRIPTION", #""transactionId":"7""#), .reactivateSubscription, []),
             // Members that are unknown here are signed, and the SKUs in them are found.
             (
-                Samples.request("MODIFY_SUBSCRIPTION", #""new":{"deep":[[{"newSKU":"e"}]]},"sku":7"#),
+                Samples.request("MODIFY_SUBSCRIPTION", #""new":{"deep":[[{"newSKU":"e"}]]},"taxCode":"S""#),
                 .modifySubscription, ["e"]
+            ),
+            // Some readers ignore the case of names.
+            (
+                Samples.request("CREATE_SUBSCRIPTION", #""items":[{"SKU":"a"},{"sku":"b"},{"\u0053Ku":"c"}]"#),
+                .createSubscription, ["a", "b", "c"]
             ),
         ] as [(String, AdvancedCommerceRequest.Operation, [OutsideText])])
     func `a request has its operation and all SKUs that it names`(
@@ -90,6 +95,14 @@ struct AdvancedCommerceRequestTests {
     func `anything else is refused with its fault`(json: String, fault: String, field: String?) {
         let found = #expect(throws: JSONFault.self) { try AdvancedCommerceRequest(Array(json.utf8)) }
         #expect(found?.rule.name == fault && found?.field == field)
+    }
+
+    /// To Swift's `JSONDecoder` the Kelvin sign is a K: it would find a SKU that this reader does not see.
+    @Test(arguments: [#"S\#u{212A}U"#, #"S\u212AU"#, #"SKU\u0000"#, "SKU ", "S-KU", "sk\u{FF35}"])
+    func `a name that another reader may take for a SKU is refused`(name: String) throws {
+        let json = Samples.request("CREATE_SUBSCRIPTION", #""items":[{"SKU":"a"},{"\#(name)":"b"}]"#)
+        let found = #expect(throws: JSONFault.self) { try AdvancedCommerceRequest(Array(json.utf8)) }
+        #expect(found?.rule.name == "value_not_accepted" && found?.field == nil)
     }
 
     @Test func `a request deeper or longer than Apple's is refused`() {
