@@ -14,6 +14,12 @@ internal import Receipts
 /// product that is not expired, whatever the reason of its cancellation; and an answer replaces the collection of the
 /// earlier answer with its `id`.
 struct ValidateEndpoint: ForeignEndpoint {
+    enum Limits {
+        /// The age of a history that replaces the plugin's collection. A history is cached for one of the customer's
+        /// purchases, and an older one lacks what the customer bought since, beside that purchase.
+        static let historyAge: Duration = .seconds(60)
+    }
+
     var path: String { PluginProtocol.cordova.path }
     var mediaType: RequestMediaType? { .json }
 
@@ -23,7 +29,7 @@ struct ValidateEndpoint: ForeignEndpoint {
         let evidence = try fields.evidence.decoded(in: bytes, from: fields.evidenceField)
         var options = VerificationOptions()
         options.expectations.bundleID = fields.bundleID
-        if case .jws = evidence { options.wantsHistory = true }
+        if case .jws = evidence { (options.wantsHistory, options.maximumAge) = (true, Limits.historyAge) }
         return .request(VerificationRequest(.evidence(evidence), options: options))
     }
 

@@ -29,7 +29,7 @@ struct ValidateRequestBodyTests {
         let request = try Self.request(body)
         #expect(request.subject == .evidence(.appReceipt([1, 2, 3])))
         #expect(request.options.expectations.bundleID == "com.example.shop" && request.options.account == nil)
-        #expect(request.options.mode == .auto && !request.options.wantsHistory)
+        #expect(request.options.mode == .auto && !request.options.wantsHistory && request.options.maximumAge == nil)
     }
 
     @Test(arguments: [
@@ -37,8 +37,9 @@ struct ValidateRequestBodyTests {
         #"{"jwsRepresentation":" eyJ.b.c\n","type":"apple-sk2","appStoreReceipt":null}"#,
         #"{"type":"ios-appstore","appStoreReceipt":"eyJ.b.c"}"#,
     ])
-    func `a signed transaction is answered with the whole history`(transaction: String) throws {
+    func `a signed transaction is answered with the whole history of the last minute`(transaction: String) throws {
         let request = try Self.request(#"{"transaction":\#(transaction)}"#)
+        #expect(request.options.maximumAge == .seconds(60))
         #expect(request.subject == .evidence(.jws(Array("eyJ.b.c".utf8))) && request.options.wantsHistory)
     }
 
