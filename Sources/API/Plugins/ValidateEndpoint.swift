@@ -10,9 +10,9 @@ internal import Receipts
 
 /// `POST /v1/validate`: the validation server of cordova-plugin-purchase, for App Store purchases.
 ///
-/// The plugin drops every answer whose HTTP status is not 200, also with `ok: false`. It trusts the newest entry of a
-/// product that is not expired, whatever the reason of its cancellation; and an answer replaces the collection of the
-/// earlier answer with its `id`.
+/// The plugin drops every answer whose HTTP status is not 200, also with `ok: false`. It trusts the entry of a product that
+/// was bought last, and reads its end, not the reason of its cancellation. An answer replaces the collection of the earlier
+/// answer with its `id`.
 struct ValidateEndpoint: ForeignEndpoint {
     enum Limits {
         /// The age of a history that replaces the plugin's collection. A history is cached for one of the customer's

@@ -136,7 +136,7 @@ extension ValidatedPurchases {
     private func write(_ subscription: Subscription, to json: inout JSONWriter) {
         let transaction = subscription.transaction, plan = subscription.renewal
         json.object { json in
-            json.purchase(transaction, chain: subscription.originalTransactionID)
+            writeCommon(transaction, chain: subscription.originalTransactionID, to: &json)
             if transaction.reason == .renewal { json.date("lastRenewalDate", transaction.purchaseDate) }
             json.date("expiryDate", subscription.accessUntil ?? transaction.expiresDate)
             json.member("isExpired", !isActive(subscription))
@@ -152,10 +152,24 @@ extension ValidatedPurchases {
 
     private func write(_ purchase: Transaction, to json: inout JSONWriter) {
         json.object { json in
-            json.purchase(purchase, chain: purchase.chainID)
+            writeCommon(purchase, chain: purchase.chainID, to: &json)
             json.member("isExpired", purchase.cancellationDate != nil)
             json.member("cancelationReason", purchase.cancellationDate == nil ? "" : purchase.cancelationReason)
         }
+    }
+
+    /// Writes the members that all purchases have.
+    ///
+    /// Of two entries of a product the plugin trusts the later purchase, and of two with one date the entry that it got
+    /// first. So a purchase that is known alone is dated a millisecond earlier: the history outweighs it, whichever came first.
+    private func writeCommon(_ transaction: Transaction, chain: String, to json: inout JSONWriter) {
+        let date = transaction.originalPurchaseDate ?? transaction.purchaseDate
+        json.member("id", transaction.productID)
+        json.member("platform", "ios-appstore")
+        json.member("purchaseId", chain)
+        json.member("transactionId", transaction.transactionID)
+        json.date("purchaseDate", isComplete ? date : date?.advanced(by: .milliseconds(-1)))
+        json.member("quantity", transaction.quantity)
     }
 }
 
@@ -163,16 +177,6 @@ extension JSONWriter {
     /// Writes a date as a number, in milliseconds; nothing for nil.
     fileprivate mutating func date(_ name: StaticString, _ date: Timestamp?) {
         member(name, date?.millisecondsSince1970)
-    }
-
-    /// Writes the members that all purchases have.
-    fileprivate mutating func purchase(_ transaction: Transaction, chain: String) {
-        member("id", transaction.productID)
-        member("platform", "ios-appstore")
-        member("purchaseId", chain)
-        member("transactionId", transaction.transactionID)
-        date("purchaseDate", transaction.originalPurchaseDate ?? transaction.purchaseDate)
-        member("quantity", transaction.quantity)
     }
 }
 

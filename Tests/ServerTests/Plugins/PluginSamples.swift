@@ -101,11 +101,33 @@ struct ValidatedPayload {
         return found[0]
     }
 
-    /// Returns true if the plugin would call a product owned: by the entry that was bought last.
+    /// Returns true if the plugin would call a product owned, with this answer alone.
+    func owns(_ product: String, at moment: Timestamp = PluginSamples.now) -> Bool {
+        HeldPayloads([self]).owns(product, at: moment)
+    }
+}
+
+/// The answers that the plugin holds, in the order in which their names came first.
+struct HeldPayloads {
+    private var payloads: [ValidatedPayload] = []
+
+    init(_ payloads: [ValidatedPayload]) {
+        for payload in payloads {
+            if let index = self.payloads.firstIndex(where: { $0.id == payload.id }) {
+                self.payloads[index] = payload
+            } else {
+                self.payloads.append(payload)
+            }
+        }
+    }
+
+    /// Returns true if the plugin would call a product owned: by the entry that was bought last, of several the first.
     func owns(_ product: String, at moment: Timestamp = PluginSamples.now) -> Bool {
         func number(_ name: String, _ entry: [String: Any]) -> Int64? { (entry[name] as? NSNumber)?.int64Value }
-        let newest = purchases(of: product).max {
-            number("purchaseDate", $0) ?? 0 < number("purchaseDate", $1) ?? 0
+        var newest: [String: Any]?
+        for entry in payloads.flatMap({ $0.purchases(of: product) }) {
+            let date = newest.flatMap { number("purchaseDate", $0) } ?? 0
+            if date < number("purchaseDate", entry) ?? 1 { newest = entry }
         }
         guard let newest, newest["isExpired"] as? Bool != true else { return false }
         return number("expiryDate", newest).map { moment.millisecondsSince1970 < $0 } ?? true

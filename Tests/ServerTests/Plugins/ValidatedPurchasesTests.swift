@@ -177,6 +177,25 @@ struct ValidatedPurchasesTests {
         #expect(transaction?["type"] as? String == "apple-sk2" && transaction?["transactionId"] as? String == "110")
     }
 
+    /// The plugin keeps the collection of a purchase that was known alone beside the history that comes later.
+    @Test(arguments: [false, true])
+    func `the history outweighs a purchase that is known alone`(historyIsFirst: Bool) throws {
+        var contents = TransactionContents()
+        (contents.transactionID, contents.originalTransactionID) = ("10", "1")
+        let period = Samples.period("pro", "1", from: -900, to: -10), before = Samples.time(-20)
+        let renewal = Samples.period("pro", "2", chain: "1", from: -10, to: 900) {
+            $0.originalPurchaseDate = period.originalPurchaseDate
+        }
+        let alone = try Samples.validated(
+            Samples.answer(
+                [period, Samples.item("gold", "3", at: -500)], from: .local, sent: contents, at: before), at: before)
+        #expect(alone.owns("pro", at: before) && alone.owns("gold", at: before))
+        let history = try Samples.validated(
+            Samples.answer([period, renewal, Samples.item("gold", "3", at: -500, revoked: -5)]))
+        let held = HeldPayloads(historyIsFirst ? [history, alone] : [alone, history])
+        #expect(alone.id != history.id && held.owns("pro") && !held.owns("gold"))
+    }
+
     @Test func `an answer without a purchase replaces no other`() throws {
         let payload = try Samples.validated(Samples.answer([], from: .local, sent: AppTransactionContents()))
         #expect(payload.id == "com.example.forge.app" && payload.collection.isEmpty)
