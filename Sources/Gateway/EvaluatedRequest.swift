@@ -78,12 +78,14 @@ final class EvaluatedRequest: Sendable {
 // MARK: - Need for Apple
 
 extension EvaluatedRequest {
-    /// True if Apple may know something newer than the evidence, or more than the evidence and the client wants all. Evidence is an answer from the time of its signature:
-    /// it holds as long as a cached answer of that age.
+    /// True if Apple may know something newer than the evidence, or more than the evidence and the client wants it. Evidence is
+    /// an answer from the time of its signature: it holds as long as a cached answer of that age.
     var mayHaveChanged: Bool {
         guard case .signed(let evidence) = subject else { return true }
         guard !transactions.isEmpty else { return false }
         if request.options.wantsHistory { return true }
+        let hasEnded = subscriptions.contains { ![.active, .inGracePeriod].contains($0.state) }
+        if request.options.wantsPresentState, hasEnded { return true }
         // Only Apple knows the end of a period without a date.
         guard !lacksStates, subscriptions.allSatisfy({ $0.expiresDate != nil }) else { return true }
         guard let signingTime = notifiedUntil ?? evidence.signingTime else { return true }

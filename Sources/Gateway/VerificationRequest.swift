@@ -209,6 +209,9 @@ package struct VerificationOptions: Sendable {
     /// True if the answer replaces all that the client knows: signed transactions alone do not suffice where Apple can be
     /// called, because they may not be all of the customer's.
     package var wantsHistory = false
+    /// True if the answer is about what the customer has now, not at the time of the evidence: a transaction of an ended
+    /// period does not suffice where Apple can be called, however new its signature is. There may be a later period.
+    package var wantsPresentState = false
     package var wantsLatestReceipt = false
     /// True if the answer also has what Apple signed and has no meaning here.
     package var includesUnknown = false

@@ -27,6 +27,7 @@ struct PurchaseVerifyEndpoint: ForeignEndpoint {
         var reader = JSONReader(bytes), members = PluginBody()
         var store: String?, jws: JSONText?
         var options = VerificationOptions()
+        options.wantsPresentState = true
         try reader.beginObject()
         while let member: Member = try members.next(in: &reader) {
             do throws(JSONFault) {

@@ -42,6 +42,24 @@ struct ServerAPIEvidenceTests {
         #expect(local.provenance.source == .local && local.verdict == .genuine && !local.provenance.isDegraded)
     }
 
+    /// StoreKit signs old periods again, on a new device.
+    @Test func `an ended period does not suffice for the present state, however new its signature is`() async throws {
+        let ended = SignedSamples.transaction { contents in
+            (contents.transactionID, contents.originalTransactionID) = (Self.original, Self.original)
+            (contents.purchaseDate, contents.expiresDate) = (SignedSamples.time(-360), SignedSamples.time(-60))
+        }
+        func answer(about transaction: [UInt8], wantsPresentState: Bool) async throws -> Answer {
+            let request = VerificationRequest([transaction]).with { $0.wantsPresentState = wantsPresentState }
+            return try await CustomerFixture(Self.known).ask(request, at: 10)
+        }
+        let alone = try await answer(about: ended, wantsPresentState: false)
+        #expect(alone.provenance.source == .local && alone.subscriptions.map(\.state) == [.expired])
+        let present = try await answer(about: ended, wantsPresentState: true)
+        #expect(present.provenance.source == .serverAPI && present.verdict == .genuine)
+        let running = try await answer(about: SignedSamples.transaction(), wantsPresentState: true)
+        #expect(running.provenance.source == .local)
+    }
+
     @Test func `without a key signed transactions are answered from their signatures`() async throws {
         let fixture = CustomerFixture(Self.known, apps: [])
         #expect(try await fixture.ask(Self.request(), at: 250).provenance.source == .local)

@@ -92,7 +92,8 @@ struct ValidateRequestBodyTests {
         let body = #"{"store":"apple","jws":"eyJ.b.c"\#(more)}"#
         let request = try Self.request(body, at: PurchaseVerifyEndpoint())
         #expect(request.subject == .evidence(.jws(Array("eyJ.b.c".utf8))))
-        #expect(request.options.expectedProductID == product && !request.options.wantsHistory)
+        #expect(request.options.expectedProductID == product && request.options.wantsPresentState)
+        #expect(!request.options.wantsHistory)
     }
 
     @Test(arguments: [
