@@ -80,8 +80,9 @@ package final class AnswerComparisons: Sendable {
             evidence.environment?.isApples ?? true
         else { return }
         let compared = EvaluatedRequest(copying: evaluated, request: evaluated.request.compared)
-        // The evidence with its facts, which take less, and Apple's JSON.
-        let bytes = 2 * compared.request.subject.byteCount + (answer.upstreamBody?.count ?? 0)
+        // The evidence with its facts, which take less, and Apple's answer: its JSON, or a history of any length.
+        let history = answer.provenance.source == .serverAPI ? answer.transactions.values.byteCount : 0
+        let bytes = 2 * compared.request.subject.byteCount + (answer.upstreamBody?.count ?? 0) + history
         for pair in rules.mode.pairs where canCompare(answer, of: compared, pair) {
             enqueue(Job(pair: pair, answer: answer, evaluated: compared, evidence: evidence, bytes: bytes))
         }

@@ -108,6 +108,16 @@ import TestSupport
         #expect(site.comparisons.heldBytes == room * bytes)
     }
 
+    @Test func `a long history counts, although the evidence is short`() async throws {
+        let old = (0..<1000).map { Period("\(10 + $0)", -300_000 - Int64($0)..<(-200_000 - Int64($0)), of: "1") }
+        let history = try UpstreamAnswer.sandbox(Self.periods + old)
+        let site = ComparisonSite(
+            .localAndApple, Self.receipt, serverAPI: .answered(history), answers: .serverAPI)
+        let answer = try await site.ask(.apple)
+        #expect(answer.provenance.source == .serverAPI && answer.transactions.count == 1001)
+        #expect(site.comparisons.heldBytes > 1001 * MemoryLayout<Transaction>.stride)
+    }
+
     @Test func `an endpoint is idle below half of its slots and of its budget`() async throws {
         var policy = UpstreamGuardPolicy()
         policy.concurrency = ConcurrencyLimit.Policy(maximum: 10)
