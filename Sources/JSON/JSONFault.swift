@@ -62,7 +62,7 @@ package enum JSONType: String, Hashable, Sendable {
 
 extension JSONFault: CustomStringConvertible {
     package var description: String {
-        let place = field.map { "\"\($0)\" " } ?? "the body "
+        let place = field.map { "\"\($0)\" " } ?? (rule == .duplicateField ? "a name in one object " : "the body ")
         return place + rule.texts.explanation + " (at byte \(position))"
     }
 }

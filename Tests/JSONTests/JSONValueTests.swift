@@ -65,6 +65,12 @@ struct JSONValueTests {
         #expect(throws: JSONFault(.duplicateField, at: position)) { try JSONValue(parsing: Array(text.utf8)) }
     }
 
+    @Test func `the fault of a duplicate name does not say that the body is there twice`() {
+        #expect(
+            JSONFault(.duplicateField, at: 7).description == "a name in one object appears more than once (at byte 7)")
+        #expect(JSONFault(.duplicateField, field: "a", at: 7).description == "\"a\" appears more than once (at byte 7)")
+    }
+
     /// The first names of an object are compared in another way than the others.
     @Test(arguments: [0, 31, 32, 33, 39], [false, true])
     func `each of many names is known`(repeated: Int, isEscaped: Bool) throws {
