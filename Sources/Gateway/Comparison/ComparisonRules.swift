@@ -18,7 +18,7 @@ package struct ComparisonRules: Hashable, Sendable {
     package var mode = ComparisonMode.off
     /// The share of the new answers that is compared.
     package var share = 0.01
-    /// The requests to Apple that all nodes together may send for comparisons.
+    /// The comparisons for which all nodes together may call Apple. Each takes as many calls as a new answer to a client.
     package var requestsPerSecond = 1
 
     package init() {}
