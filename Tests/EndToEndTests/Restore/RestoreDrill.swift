@@ -18,6 +18,8 @@ struct RestoreDrill {
     static let deferredLater = 7
     /// Renewed before the copy, erased after it.
     static let erased = 3
+    /// The purchases of this customer change their account after the copy.
+    static let owned = 1
     private static let customers = 8
 
     let stage: EventStage
@@ -29,15 +31,20 @@ struct RestoreDrill {
     /// subscription.
     struct Change: Hashable {
         let type: String
-        let originalTransactionID: String?
+        /// The beginning of the transaction IDs of one customer, who may have purchases beside the subscription.
+        private let customer: Substring?
 
         init(_ type: String, of customer: Int) {
-            (self.type, originalTransactionID) = (type, AppleSimulator.transactionID(ofCustomer: customer))
+            self.init(type, AppleSimulator.transactionID(ofCustomer: customer))
+        }
+
+        private init(_ type: String, _ transactionID: String?) {
+            (self.type, customer) = (type, transactionID?.dropLast(6))
         }
 
         fileprivate init?(_ event: [String: Any]) {
             guard let type = event["type"] as? String, let data = event["data"] as? [String: Any] else { return nil }
-            (self.type, originalTransactionID) = (type, data["original_transaction_id"] as? String)
+            self.init(type, data["original_transaction_id"] as? String)
         }
     }
 
@@ -106,7 +113,7 @@ extension RestoreDrill {
     /// - Returns: a verification that waits.
     private func liveBeforeTheCopy() async throws -> String {
         try stage.fleet.notify("DID_RENEW", about: Self.renewedBefore)
-        #expect(try await ownership(of: 0, by: "alice") == "first_seen")
+        #expect(try await ownership(of: Self.owned, by: "alice") == "first_seen")
         #expect(try await state(of: Self.refunded) == "active")
         try await settle(Self.notifiedBefore)
         try stage.fleet.play(EventStage.outage)
@@ -122,7 +129,9 @@ extension RestoreDrill {
         _ = try await stage.fleet.nodes[1].running.end(of: laterJob, key: stage.key)
         try stage.fleet.notify("DID_RENEW", about: Self.renewedLater..<Self.renewedLater + 1)
         try stage.fleet.notify("REFUND", about: Self.refunded..<Self.refunded + 1)
-        try await transfer(0, to: "bob")
+        try await transfer(Self.owned, to: "bob")
+        let owner = try await ownership(of: Self.owned, by: "bob")
+        #expect(owner == "same", "\(owner ?? "unknown")")
         try await settle(Self.repeatable.union([Self.endOfLaterJob]))
         #expect(try await state(of: Self.refunded) == "revoked")
         let all = try await log()
@@ -223,13 +232,18 @@ extension RestoreDrill {
         return try answer.json["ownership"] as? String
     }
 
+    /// Binds all purchases of a customer to an account.
     private func transfer(_ customer: Int, to account: String) async throws {
-        let id = AppleSimulator.transactionID(ofCustomer: customer)
-        let url = "http://127.0.0.1:\(try stage.fleet.nodes[0].running.dataPort)/v1/ownership/\(id)"
+        let node = try stage.fleet.nodes[0].running
+        let answer = try await node.requestVerdict(body(customer), prefer: nil, key: stage.key)
+        let transactions = try #require(try answer.json["transactions"] as? [[String: Any]])
         let body = try JSONSerialization.data(
             withJSONObject: ["bundle_id": NotificationFleet.bundleID, "account": account], options: .sortedKeys)
-        let answer = try await HTTPCall("PUT", url: url, body: body, bearer: stage.key).answer()
-        try #require((200..<300).contains(answer.status), "\(String(decoding: answer.body, as: UTF8.self))")
+        for id in Set(transactions.compactMap { $0["original_transaction_id"] as? String }) {
+            let url = "http://127.0.0.1:\(node.dataPort)/v1/ownership/\(id)"
+            let answer = try await HTTPCall("PUT", url: url, body: body, bearer: stage.key).answer()
+            try #require((200..<300).contains(answer.status), "\(String(decoding: answer.body, as: UTF8.self))")
+        }
     }
 
     /// Erases a customer, and returns the number of events that were deleted.

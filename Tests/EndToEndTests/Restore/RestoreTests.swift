@@ -19,7 +19,8 @@ import TestSupport
             #expect(page.ids.isDisjoint(with: known.log) && !page.isIncomplete, "\(page)")
             #expect(try await drill.log().ids.isSuperset(of: known.log))
             for job in [drill.waitingJob, known.laterJob] { #expect(try await drill.status(ofJob: job) == "done") }
-            #expect(try await drill.ownership(of: 0, by: "bob") == "same")
+            let owner = try await drill.ownership(of: RestoreDrill.owned, by: "bob")
+            #expect(owner == "same", "\(owner ?? "unknown")")
             #expect(try await drill.state(of: RestoreDrill.refunded) == "revoked")
             #expect(try await drill.erased(RestoreDrill.erased) == 0)
             try drill.stage.fleet.notify("DID_RENEW", about: 1..<2)
@@ -44,7 +45,7 @@ import TestSupport
             #expect(try await drill.state(of: RestoreDrill.refunded) == "revoked")
             #expect(try await drill.read(after: known.cursor).isIncomplete)
             #expect(try await drill.status(ofJob: known.laterJob) == nil)
-            #expect(try await drill.ownership(of: 0, by: "alice") == "same")
+            #expect(try await drill.ownership(of: RestoreDrill.owned, by: "alice") == "same")
             // What was erased after the copy is back, and is erased again.
             #expect(try await drill.erased(RestoreDrill.erased) > 0)
 
@@ -75,7 +76,7 @@ import TestSupport
                 let page = try await drill.read(after: known.cursor)
                 return page.isIncomplete && page.ids.isSuperset(of: known.ofNotifications)
             }
-            #expect(try await drill.ownership(of: 0, by: "carol") == "first_seen")
+            #expect(try await drill.ownership(of: RestoreDrill.owned, by: "carol") == "first_seen")
         }
     }
 }

@@ -203,9 +203,9 @@ struct ValidatedPurchasesTests {
 
     @Test func `a receipt has all purchases, and the date of the first download`() throws {
         var contents = Forged.forge.contents
-        contents.purchases = [
-            PurchaseContents(productID: "gold", transactionID: "1", purchaseDate: contents.creationDate)
-        ]
+        var gold = PurchaseContents(productID: "gold", transactionID: "1", purchaseDate: contents.creationDate)
+        gold.productType = .nonConsumable
+        contents.purchases = [gold]
         let body = try SignedSamples.body([
             "id": contents.bundleID, "type": "application",
             "transaction": [
