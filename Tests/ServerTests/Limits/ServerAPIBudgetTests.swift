@@ -84,7 +84,7 @@ struct ServerAPIBudgetTests {
         }
     }
 
-    @Test(arguments: [(ServerAPIOperation.transactionHistory, 64), (.testNotification, 1)])
+    @Test(arguments: [(ServerAPIOperation.massExtendRenewalDates, 4), (.testNotification, 1)])
     func `three nodes that ask all the time get an app's budget of an hour, and never more, whatever restarts`(
         operation: ServerAPIOperation, atOnce: Int
     ) async throws {
