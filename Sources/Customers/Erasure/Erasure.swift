@@ -127,8 +127,7 @@ extension CustomerState {
 extension ErasureCount {
     package mutating func add(_ other: ErasureCount) {
         for (kind, number) in other where number > 0 {
-            let (sum, isTooLarge) = self[kind, default: 0].addingReportingOverflow(number)
-            self[kind] = isTooLarge ? .max : sum
+            self[kind] = self[kind, default: 0].addingWithoutOverflow(number)
         }
     }
 }

@@ -55,7 +55,7 @@ package struct ComparisonTally: Hashable, Sendable {
         }
     }
 
-    /// Adds the results of another day. Counts from a store may be any numbers.
+    /// Adds the results of another day.
     package mutating func add(_ other: ComparisonTally) {
         compared = compared.addingWithoutOverflow(other.compared)
         equal = equal.addingWithoutOverflow(other.equal)
@@ -83,13 +83,6 @@ package struct ComparisonTally: Hashable, Sendable {
 extension ComparisonTally.Kind {
     fileprivate mutating func keep(_ new: [ComparisonExample]) {
         examples = Array((new + examples).sorted { $1.hour < $0.hour }.prefix(ComparisonTally.Limits.examples))
-    }
-}
-
-extension Int {
-    fileprivate func addingWithoutOverflow(_ other: Int) -> Int {
-        let (sum, overflows) = addingReportingOverflow(other)
-        return overflows ? .max : sum
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Customers
+internal import Gateway
 package import Logging
 package import Receipts
 internal import Synchronization
@@ -99,8 +100,7 @@ package final class WebhookMetrics: Sendable {
         case .missed(let endpoint, let count):
             counts.update(endpoint) { counts in
                 // An unknown number is at least one.
-                let (sum, overflows) = counts.missed.addingReportingOverflow(count ?? 1)
-                counts.missed = overflows ? .max : sum
+                counts.missed = counts.missed.addingWithoutOverflow(count ?? 1)
                 counts.last.missedAt = now
             }
             report(
