@@ -111,7 +111,7 @@ private struct VerifiedPurchase {
         guard let subscription = answer.subscriptions.first(where: { $0.originalTransactionID == chain }),
             subscription.transaction.productID == sent.productID
         else { return .expired }
-        if let end = subscription.accessUntil, now < end { return .entitled }
+        if subscription.grantsAccess(at: now) { return .entitled }
         return subscription.state == .revoked ? .canceled : .expired
     }
 }

@@ -118,11 +118,10 @@ extension ValidatedPurchases {
     /// other is active.
     private var subscriptions: [Subscription] {
         var products: Set<String> = []
-        let active = answer.subscriptions.filter { isActive($0) }, ended = answer.subscriptions.filter { !isActive($0) }
+        let active = answer.subscriptions.filter { $0.grantsAccess(at: now) }
+        let ended = answer.subscriptions.filter { !$0.grantsAccess(at: now) }
         return (active + ended).filter { products.insert($0.transaction.productID).inserted }
     }
-
-    private func isActive(_ subscription: Subscription) -> Bool { subscription.accessUntil.map { now < $0 } ?? false }
 
     /// The other purchases. A purchase that was taken back does not hide another of its product. Consumables are all there:
     /// each is a purchase of its own.
@@ -139,7 +138,7 @@ extension ValidatedPurchases {
             writeCommon(transaction, chain: subscription.originalTransactionID, to: &json)
             if transaction.reason == .renewal { json.date("lastRenewalDate", transaction.purchaseDate) }
             json.date("expiryDate", subscription.accessUntil ?? transaction.expiresDate)
-            json.member("isExpired", !isActive(subscription))
+            json.member("isExpired", !subscription.grantsAccess(at: now))
             json.member("renewalIntent", plan?.willRenew.map { $0 ? "Renew" : "Lapse" })
             json.member("cancelationReason", subscription.cancelationReason)
             json.member("isBillingRetryPeriod", subscription.isInBillingRetry)

@@ -61,6 +61,9 @@ package struct Subscription: Sendable {
     /// nor a signed renewal info has one.
     package var renewal: Renewal? { planIndex.map { facts.renewals[$0] } }
 
+    /// Returns true if the customer has access at a moment.
+    package func grantsAccess(at moment: Timestamp) -> Bool { accessUntil.map { moment < $0 } ?? false }
+
     /// True if a paid period grants the access, and no allowance.
     var isPaid: Bool {
         guard state == .active, let accessUntil, let end = expiresDate else { return false }
