@@ -3,6 +3,7 @@
 internal import Clients
 internal import Gateway
 internal import HTTPServer
+internal import Telemetry
 
 /// The signature that a request demands for its answer. A class, because most requests demand none.
 final class SignatureTerms: Sendable {
@@ -22,6 +23,9 @@ final class SignatureTerms: Sendable {
         guard let keys = access.rules.answerKeys, client.signsAnswers || header.acceptsJOSE else { return nil }
         return SignatureTerms(keys, nonce: try nonce(in: header.values(of: nonceField)))
     }
+
+    /// The kind of a new signature under these terms.
+    var signature: AnswerSignature { nonce == nil ? .made : .nonce }
 
     private init(_ keys: AnswerKeys, nonce: String?) { (self.keys, self.nonce) = (keys, nonce) }
 

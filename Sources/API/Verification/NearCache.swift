@@ -73,12 +73,15 @@ package final class NearCache: Sendable {
         /// The name of the sending client, whose share holds the answer.
         let client: String
         private let endpoint: String
+        private let isSigned: Bool
 
         /// Returns nil for a body that is too large to be recognised.
         /// - Parameter answersVersion: `Access.answersVersion` of the request: under another the answer may differ.
-        init?(endpoint: String, body: ByteBuffer, answersVersion: UInt64, client: String) {
+        init?(
+            endpoint: String, isSigned: Bool = false, body: ByteBuffer, answersVersion: UInt64, client: String
+        ) {
             guard let tag = RequestTag(of: body.readableBytesUInt8Span) else { return nil }
-            (self.endpoint, self.tag) = (endpoint, tag)
+            (self.endpoint, self.isSigned, self.tag) = (endpoint, isSigned, tag)
             (self.answersVersion, self.client) = (answersVersion, client)
         }
 

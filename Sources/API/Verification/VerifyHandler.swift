@@ -76,8 +76,7 @@ package final class VerifyHandler: Sendable {
         if let type = endpoint.mediaType, !type.accepts(context.header.contentType) {
             throw Problem.unsupportedMediaType
         }
-        let signedName = endpoint.signedName
-        let signature = signedName == nil ? nil : try SignatureTerms.of(context.header, client, access)
+        let signature = endpoint.signsAnswers ? try SignatureTerms.of(context.header, client, access) : nil
         // A deferred answer is not signed.
         let terms =
             deferral != nil && endpoint.defersAnswers && signature == nil
@@ -87,7 +86,7 @@ package final class VerifyHandler: Sendable {
         let key =
             endpoint.keepsAnswers && nearCache.keepsAnswers
             ? NearCache.Key(
-                endpoint: (signature == nil ? nil : signedName) ?? endpoint.path, body: body.bytes,
+                endpoint: endpoint.path, isSigned: signature != nil, body: body.bytes,
                 answersVersion: access.answersVersion, client: client.name)
             : nil
         // A job that the key names goes before a cached answer.
@@ -263,7 +262,7 @@ package final class VerifyHandler: Sendable {
             return .done(send(reply, known, call))
         }
         return .compute {
-            self.metrics.count(terms.nonce == nil ? .made : .nonce)
+            self.metrics.count(terms.signature)
             let reply = signature.signed(known.reply, under: terms, at: self.clock())
             return .done(self.send(reply, known, call))
         }
@@ -285,7 +284,7 @@ package final class VerifyHandler: Sendable {
 
     private func finish(_ reply: consuming Reply, _ provenance: CacheProvenance, _ call: Call) -> Reply {
         if let terms = call.signature, let binding = call.binding {
-            metrics.count(terms.nonce == nil ? .made : .nonce)
+            metrics.count(terms.signature)
             reply = binding.signed(reply, under: terms, at: clock())
         }
         return announcing(reply.withCacheFields(of: provenance, at: call.now), from: provenance.source, call)
@@ -324,8 +323,8 @@ package protocol VerifyEndpoint: Sendable {
 
     var defersAnswers: Bool { get }
 
-    /// The name of signed answers in the near cache; nil if answers are never signed.
-    var signedName: String? { get }
+    /// True if answers are signed for clients that request it.
+    var signsAnswers: Bool { get }
 
     /// - Throws: an error that becomes a problem.
     func read(_ body: ByteBuffer) throws -> VerifyInput
@@ -342,7 +341,7 @@ package protocol VerifyEndpoint: Sendable {
 extension VerifyEndpoint {
     package var keepsAnswers: Bool { true }
     package var defersAnswers: Bool { false }
-    package var signedName: String? { nil }
+    package var signsAnswers: Bool { false }
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { false }
 }
 

@@ -15,7 +15,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
 
     package var defersAnswers: Bool { true }
 
-    package var signedName: String? { "/v1/verify signed" }
+    package var signsAnswers: Bool { true }
 
     package var mediaType: RequestMediaType? { .json }
 
