@@ -48,7 +48,7 @@ struct ComparisonReportCommand: AsyncParsableCommand {
     func run() async throws {
         let fleet = try options.fleet(storing: "results of comparisons"), now = Timestamp.now()
         let tallies = try await fleet.useOrExit { try await fleet.store.comparisons.tallies(at: now) }
-        let report = ComparisonListing(tallies, by: try options.load().comparison, at: now)
+        let report = ComparisonListing(tallies, by: fleet.configuration.comparison, at: now)
         print(format == .json ? report.json : report.text)
     }
 }

@@ -14,6 +14,7 @@ internal import Telemetry
 
 /// The connection of a command to the store of the fleet.
 struct FleetConnection: Sendable {
+    let configuration: GatewayConfiguration
     let access: CurrentAccess
     let upstreams: UpstreamState
     let metrics: GatewayMetrics
@@ -29,6 +30,7 @@ struct FleetConnection: Sendable {
 
     init(_ configuration: GatewayConfiguration, needingRedisBecause reason: String) throws(ConfigurationProblems) {
         try checkOpenSSL()
+        self.configuration = configuration
         dependencies = .silent
         let file = try ClientsFile(configuration, at: dependencies.clock())
         access = CurrentAccess(Access(AccessRules(configuration, file)))

@@ -26,14 +26,12 @@ extension AreaCheck {
             report.ok("file", "none: only clients on this machine are served, without a key")
         }
         let rules = AccessRules(configuration, file)
-        if let (seen, advice) = rules.signatureFault { report.warn("signatures", seen, do: advice) }
-        if let (seen, advice) = configuration.addressFault(rules) { report.warn("addresses", seen, do: advice) }
+        report.warn("signatures", rules.signatureFault)
+        report.warn("addresses", configuration.addressFault(rules))
         guard configuration.apple.isEnabled else { return }
-        if let (seen, advice) = rules.pluginFault { report.warn("plugins", seen, do: advice) }
+        report.warn("plugins", rules.pluginFault)
         checkSecrets(of: rules)
-        if let (seen, advice) = rules.receiptUpstreamFault {
-            report.warn("receipt_upstream", seen, do: advice)
-        }
+        report.warn("receipt_upstream", rules.receiptUpstreamFault)
     }
 
     private func checkKeys(_ keys: [ClientKeys], at now: Timestamp) {

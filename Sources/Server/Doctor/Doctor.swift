@@ -114,6 +114,11 @@ final class CheckReport: Sendable {
 
     func ok(_ subject: String, _ seen: String) { record(subject, .ok, seen, nil) }
     func warn(_ subject: String, _ seen: String, do advice: String) { record(subject, .warning, seen, advice) }
+    /// Warns of a fault, if there is one.
+    func warn(_ subject: String, _ fault: (seen: String, advice: String)?) {
+        if let fault { warn(subject, fault.seen, do: fault.advice) }
+    }
+
     func fail(_ subject: String, _ seen: String, do advice: String) { record(subject, .failed, seen, advice) }
 
     func record(_ subject: String, _ level: CheckResult.Level, _ seen: String, _ advice: String?) {

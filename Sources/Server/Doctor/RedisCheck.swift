@@ -53,7 +53,7 @@ struct RedisCheck {
     }
 
     func run() async -> StoreFinding {
-        if let (seen, advice) = configuration.loginFault { report.warn("login", seen, do: advice) }
+        report.warn("login", configuration.loginFault)
         redis.start()
         await connect()
         checkTopology()

@@ -2,8 +2,8 @@
 
 internal import AppStore
 package import Clients
-internal import HTTPServer
 internal import Gateway
+internal import HTTPServer
 package import Receipts
 internal import RedisStore
 
