@@ -25,7 +25,7 @@ package struct AdvancedCommerceRequest: Hashable, Sendable {
     /// The request, byte by byte.
     let json: [UInt8]
 
-    /// Reads a request, and checks what tells Apple's requests from anything else.
+    /// Reads a request, and checks the members that all of Apple's requests have.
     package init(_ json: [UInt8]) throws(JSONFault) {
         let request = try JSONValue(parsing: json, limits: ServerAPICall.Limits.body)
         guard request.type == .object else { throw JSONFault(.notAnObject, at: 0) }

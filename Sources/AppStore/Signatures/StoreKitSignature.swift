@@ -25,7 +25,7 @@ package struct OriginalOfferSignature: Hashable, Sendable {
 extension StoreKitRequest {
     /// Returns a random UUID in lower case (RFC 9562 §5.4).
     package static func nonce() -> String {
-        var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        var bytes = SecureRandom.bytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
         return bytes.uuidText

@@ -74,8 +74,8 @@ extension Authenticator {
     }
 }
 
-/// The credentials in a request's header, and in its query where its route permits that. Several values of one field are joined to a list (RFC 9110 §5.3), which is
-/// not a valid key.
+/// The credentials in a request's header, and in its query where its route permits it. Several values of one field are
+/// joined to a list (RFC 9110 §5.3), which is not a valid key.
 package struct Credentials: Sendable {
     let authorization: String?
     let apiKey: String?

@@ -222,8 +222,8 @@ extension VerificationRequest {
 }
 
 extension ComparisonExample {
-    /// Returns a number of seconds in whole minutes, hours or days if it has them: the exact time of a signature would tell
-    /// receipts apart.
+    /// Returns a number of seconds in whole minutes, hours or days if it has them: the exact time of a signature would
+    /// distinguish receipts.
     fileprivate static func rough(_ seconds: Int64) -> Int64 {
         let unit: Int64 = [86_400, 3600, 60].first { $0 <= seconds } ?? 1
         return seconds / unit * unit
