@@ -48,6 +48,14 @@ def _play(report: Report, stage: Stage, language: str, command: list) -> None:
         report.check(title, lambda scene=scene: scene(Customer(stage, command)))
 
 
+def compiled(name: str, folder: Path) -> Path:
+    """Compiles an example in Swift, which may import OpenSSL."""
+    program, source = folder / name, CLIENTS / "swift" / f"{name}.swift"
+    options = ["-swift-version", "6", "-warnings-as-errors", "-parse-as-library", "-I", REPOSITORY / "Sources" / "COpenSSL"]
+    subprocess.run(["swiftc", *options, source, "-o", program], check=True)
+    return program
+
+
 @dataclass(frozen=True)
 class Gateway:
     """One that runs."""
@@ -109,13 +117,10 @@ class Stage:
         return next((row["bundle_id"] for row in self.index if row["file"] == receipt), None) or "com.example.any"
 
     def commands(self) -> dict[str, list]:
-        program = self.folder / "receipt-client"
-        source = CLIENTS / "swift" / "ReceiptClient.swift"
-        subprocess.run(["swiftc", "-swift-version", "6", "-parse-as-library", source, "-o", program], check=True)
         return {
             "Python": [shutil.which("python3"), CLIENTS / "python" / "receipt_client.py"],
             "Node": [shutil.which("node"), CLIENTS / "node" / "receipt-client.mjs"],
-            "Swift": [program],
+            "Swift": [compiled("ReceiptClient", self.folder)],
         }
 
     @contextmanager

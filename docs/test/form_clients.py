@@ -11,7 +11,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from clients import CLIENTS, PEPPER, Stage
+from clients import CLIENTS, PEPPER, Stage, compiled
 from drill.processes import Program, free_port
 from report import Report
 from shell import SECONDS
@@ -35,10 +35,8 @@ def run(report: Report, gateway: Path, loadtest: Path) -> None:
 
 
 def _commands(stage: Stage) -> dict[str, list]:
-    program = stage.folder / "form-client"
-    source = CLIENTS / "swift" / "FormClient.swift"
-    subprocess.run(["swiftc", "-swift-version", "6", "-parse-as-library", source, "-o", program], check=True)
-    return {"Python": [shutil.which("python3"), CLIENTS / "python" / "form_client.py"], "Swift": [program]}
+    python = [shutil.which("python3"), CLIENTS / "python" / "form_client.py"]
+    return {"Python": python, "Swift": [compiled("FormClient", stage.folder)]}
 
 
 def account(stage: Stage) -> dict[str, str]:

@@ -11,7 +11,6 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +21,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sample_events
-from clients import CLIENTS
+from clients import CLIENTS, compiled
 from drill.processes import Program, free_port
 from report import Report
-from shell import REPOSITORY, SECONDS
+from shell import SECONDS
 
 # A vector of the Standard Webhooks libraries: key, ID, timestamp, body, signature.
 VECTOR = (
@@ -145,15 +144,10 @@ def _vector() -> None:
 
 
 def _commands(folder: Path) -> dict[str, list]:
-    program = folder / "webhook-receiver"
-    openssl = ["-I", REPOSITORY / "Sources" / "COpenSSL"]
-    source = CLIENTS / "swift" / "WebhookReceiver.swift"
-    compiler = ["swiftc", "-swift-version", "6", "-warnings-as-errors", "-parse-as-library"]
-    subprocess.run([*compiler, *openssl, source, "-o", program], check=True)
     return {
         "Python": [shutil.which("python3"), CLIENTS / "python" / "webhook_receiver.py"],
         "Node": [shutil.which("node"), CLIENTS / "node" / "webhook-receiver.mjs"],
-        "Swift": [program],
+        "Swift": [compiled("WebhookReceiver", folder)],
     }
 
 

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from clients import CLIENTS, Gateway, Stage
-from drill.processes import Program
+from clients import CLIENTS, Gateway, Stage, compiled
+from drill.processes import Program, fetch
 from report import Report
-from shell import REPOSITORY, SECONDS
+from shell import SECONDS
 
 RECEIPT, OTHER, NONCE = "genuine-1.b64", "genuine-2.b64", "AAECAwQFBgcICQoL"
 
@@ -37,10 +36,8 @@ def run(report: Report, gateway: Path, loadtest: Path) -> None:
 
 
 def _commands(stage: Stage) -> dict[str, list]:
-    program, source = stage.folder / "signed-answer", CLIENTS / "swift" / "SignedAnswer.swift"
-    library = ["-I", REPOSITORY / "Sources" / "COpenSSL"]
-    subprocess.run(["swiftc", "-swift-version", "6", "-parse-as-library", *library, source, "-o", program], check=True)
-    return {"Python": [shutil.which("python3"), CLIENTS / "python" / "signed_answer.py"], "Swift": [program]}
+    python = [shutil.which("python3"), CLIENTS / "python" / "signed_answer.py"]
+    return {"Python": python, "Swift": [compiled("SignedAnswer", stage.folder)]}
 
 
 @dataclass
@@ -70,11 +67,14 @@ def _checks(stage: Stage, command: list) -> None:
         of_other = _signed(stage, gateway, OTHER)
     app = stage.app(RECEIPT)
 
+    def check(key_set: str, bundle: str, receipt: str, *nonce: str) -> subprocess.CompletedProcess:
+        words = [*command, folder / key_set, bundle, stage.receipts / receipt, folder / "answer.jws", *nonce]
+        return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=SECONDS)
+
     def says(answer: str, *nonce: str, receipt: str = RECEIPT, bundle: str = app, trusted: str = keys) -> str:
         (folder / "jwks.json").write_text(trusted)
         (folder / "answer.jws").write_text(answer)
-        words = [*command, folder / "jwks.json", bundle, stage.receipts / receipt, folder / "answer.jws", *nonce]
-        found = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=SECONDS)
+        found = check("jwks.json", bundle, receipt, *nonce)
         said = found.stdout.strip()
         assert found.returncode == (0 if said.startswith("trust – ") else 1), found
         return said
@@ -96,8 +96,7 @@ def _checks(stage: Stage, command: list) -> None:
     # As a gateway without keys answers.
     (folder / "problem.json").write_text('{"status": 404}')
     for name, status, text in (("problem.json", 65, "is no key set"), ("missing.json", 66, "missing.json")):
-        words = [*command, folder / name, app, stage.receipts / RECEIPT, folder / "answer.jws"]
-        found = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=SECONDS)
+        found = check(name, app, RECEIPT)
         assert found.returncode == status and text in found.stdout and not found.stderr, found
 
     header, claims = (json.loads(_decoded(part)) for part in answers[0].split(".")[:2])
@@ -128,9 +127,9 @@ def _signed(stage: Stage, gateway: Gateway, receipt: str, fields: dict | None = 
 
 
 def _fetched(gateway: Gateway, path: str, body: bytes | None = None, fields: dict | None = None) -> bytes:
-    request = urllib.request.Request(gateway.url + path, body, fields or {})
-    with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-        return answer.read()
+    status, content = fetch(gateway.url + path, body, seconds=SECONDS, headers=fields)
+    assert status == 200, f"{path}: {status} {content}"
+    return content
 
 
 def _encoded(data: bytes) -> str:
