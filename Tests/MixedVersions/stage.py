@@ -50,7 +50,7 @@ class Stage:
     def __init__(self, loadtest: Path, folder: Path):
         self.loadtest, self.folder = loadtest, folder
         self.step = folder / "step"
-        set_clock(self.step, 0)
+        self.step.write_text("0")
         self.clock = {"LD_PRELOAD": str(library(WALL_CLOCK, folder)), "WALL_CLOCK_STEP": str(self.step)}
         self.receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "4"], check=True, capture_output=True)
@@ -67,7 +67,7 @@ class Stage:
 
     def advance(self, seconds: int) -> None:
         """Steps the clock of all programs."""
-        set_clock(self.step, int(self.step.read_text()) + seconds)
+        replace(self.step, str(int(self.step.read_text()) + seconds))
 
     @property
     def now(self) -> float:
@@ -234,10 +234,10 @@ def library(source: Path, folder: Path) -> Path:
     return compiled
 
 
-def set_clock(step: Path, seconds: int) -> None:
-    """Sets how far the clock of the programs with this file is ahead. They may read the file at any time."""
-    step.with_suffix(".next").write_text(str(seconds))
-    step.with_suffix(".next").replace(step)
+def replace(file: Path, text: str) -> None:
+    """Replaces the text of a file that programs may read at any time."""
+    file.with_suffix(".next").write_text(text)
+    file.with_suffix(".next").replace(file)
 
 
 def purchase(customer: int) -> str:

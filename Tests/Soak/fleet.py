@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from drill.processes import Program, fetch
-from stage import SECONDS, WEBHOOK_KEY, Node, Stage, library, set_clock
+from stage import SECONDS, WEBHOOK_KEY, Node, Stage, library, replace
 from wire import Wire
 
 # The most that the limited client may send: so many at once, and so many in an hour.
@@ -64,9 +64,7 @@ class Fleet(Stage):
         """Gives the receiver another name, which nodes do not know from before."""
         file, known = self.folder / "clients.yaml", re.search(r"orders(\d+)\.soak", self.orders)
         self.orders = self.orders.replace(known[0], f"orders{int(known[1]) + 1}.soak")
-        changed = file.with_suffix(".new")
-        changed.write_text(re.sub(r"http://orders\d+\.soak[^\"]*", self.orders, file.read_text()))
-        changed.replace(file)
+        replace(file, re.sub(r"http://orders\d+\.soak[^\"]*", self.orders, file.read_text()))
 
     def certify(self) -> str:
         """Replaces the key and the certificate of all nodes, one after the other, and returns the certificate."""
@@ -120,7 +118,7 @@ class SoakNode(Node):
 
     def set_clock(self, skew: int | None = None) -> None:
         self.skew = self.skew if skew is None else skew
-        set_clock(self.step, int(self.stage.step.read_text()) + self.skew)
+        replace(self.step, str(int(self.stage.step.read_text()) + self.skew))
 
     def start(self, **settings: str) -> None:
         self.set_clock()
