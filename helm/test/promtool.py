@@ -24,7 +24,7 @@ def promtool(*arguments, folder: Path | None = None, text: str | None = None) ->
 
 def check(kind: str, content: dict) -> None:
     """Checks the content of a file of this kind, `rules` or `config`."""
-    promtool("check", kind, "/dev/stdin", text=yaml.dump(content, Dumper=yaml.CSafeDumper))
+    promtool("check", kind, "/dev/stdin", text=_yaml(content))
 
 
 @functools.cache
@@ -62,8 +62,8 @@ def run(cases: list[tuple[list[dict], list[dict], str]]) -> None:
         folder, tests = Path(name), []
         for number, (rules, those, interval) in enumerate(cases):
             content = {"rule_files": [f"rules-{number}.yaml"], "evaluation_interval": interval, "tests": those}
-            _write(folder / f"rules-{number}.yaml", {"groups": rules})
-            _write(folder / f"tests-{number}.yaml", content)
+            (folder / f"rules-{number}.yaml").write_text(_yaml({"groups": rules}))
+            (folder / f"tests-{number}.yaml").write_text(_yaml(content))
             tests.append(f"tests-{number}.yaml")
         promtool("test", "rules", *tests, folder=folder)
 
@@ -79,5 +79,5 @@ def run_file(content: dict) -> None:
     run([(rules_of(set(alerts)), tests, content["evaluation_interval"]) for alerts, tests in equal.items()])
 
 
-def _write(file: Path, content: dict) -> None:
-    file.write_text(yaml.dump(content, Dumper=yaml.CSafeDumper))
+def _yaml(content: dict) -> str:
+    return yaml.dump(content, Dumper=yaml.CSafeDumper)
