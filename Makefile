@@ -48,7 +48,7 @@ test: test-deps lint ## Build and run the tests, or those of FILTER=regex; the l
 	@.ci/test --skip-build $(or $(PARTS),tests) $(if $(FILTER),--filter "$$FILTER")
 
 faults: PARTS := faults
-faults: test ## Break whole fleets, and put load on them: 28 long tests beside `make test`
+faults: test ## Break whole fleets, and put load on them: long tests beside `make test`
 
 seeds: test-deps ## Run the targets with random tests RUNS times (default 10), each with a new seed
 	@$(PIN)

@@ -142,7 +142,7 @@ class Traffic:
         at = at or time.monotonic()
         if shown in states:
             late = at - known.since
-            # A node that does not reach Redis learns of no purge.
+            # A node that does not reach Redis gets no purge.
             if late < (TAKEOVER if self.faults.is_redis_in_trouble else known.patience):
                 place, source = at - self.ledger.begin, answer["provenance"]["cache"]
                 self.ledger.late.append((late, f"{kind}, {source}, at {place:.1f} s: {late:.1f} s after the event"))
