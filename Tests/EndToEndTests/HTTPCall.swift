@@ -89,6 +89,13 @@ private final class HTTPCallHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { answer.fail(ChannelError.eof) }
 }
 
+extension Data {
+    /// The JSON of an object; equal objects have equal bytes.
+    init(json object: [String: Any]) throws {
+        self = try JSONSerialization.data(withJSONObject: object, options: .sortedKeys)
+    }
+}
+
 struct HTTPAnswer: Sendable {
     let status: Int
     /// The fields by lower-case name.

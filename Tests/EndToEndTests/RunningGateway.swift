@@ -95,14 +95,18 @@ final class RunningGateway: Sendable {
 
     /// Requests the verdict on a base64 text.
     func verify(_ receipt: String, _ more: [String: Any] = [:], key: String? = nil) async throws -> HTTPAnswer {
-        let body = try JSONSerialization.data(
-            withJSONObject: ["receipt": receipt].merging(more) { $1 }, options: .sortedKeys)
-        return try await post(body, key: key)
+        try await post(["receipt": receipt].merging(more) { $1 }, key: key)
     }
 
     /// Sends a request in Apple's form.
     func verifyReceipt(_ body: [String: Any]) async throws -> HTTPAnswer {
-        try await post(JSONSerialization.data(withJSONObject: body, options: .sortedKeys), to: "/verifyReceipt")
+        try await post(body, to: "/verifyReceipt")
+    }
+
+    func post(
+        _ body: [String: Any], to path: String = "/v1/verify", key: String? = nil, fields: [String: String] = [:]
+    ) async throws -> HTTPAnswer {
+        try await post(Data(json: body), to: path, key: key, fields: fields)
     }
 
     func post(

@@ -142,7 +142,7 @@ struct SignedTransactionsTests {
 
     /// Returns the members of an answer, which must be as described.
     private static func verify(_ gateway: RunningGateway, _ body: [String: Any]) async throws -> [String: Any] {
-        let answer = try await gateway.post(JSONSerialization.data(withJSONObject: body, options: .sortedKeys))
+        let answer = try await gateway.post(body)
         #expect(answer.status == 200)
         #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
         return try answer.json

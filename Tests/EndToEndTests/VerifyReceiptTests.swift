@@ -38,8 +38,7 @@ struct VerifyReceiptTests {
 
         /// Returns the answer of Apple itself.
         func appleAnswer(_ body: [String: Any]) async throws -> [String: Any] {
-            let text = try JSONSerialization.data(withJSONObject: body, options: .sortedKeys)
-            return try await HTTPCall("POST", url: apple.sandboxURL, body: text).answer().json
+            try await HTTPCall("POST", url: apple.sandboxURL, body: Data(json: body)).answer().json
         }
     }
 

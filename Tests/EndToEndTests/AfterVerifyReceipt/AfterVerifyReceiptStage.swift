@@ -28,8 +28,7 @@ struct AfterVerifyReceiptStage {
     }
 
     func verifyReceipt(_ receipt: String) async throws -> FormAnswer {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": receipt], options: .sortedKeys)
-        let answer = try await gateway.post(body, to: "/verifyReceipt", key: key)
+        let answer = try await gateway.post(["receipt-data": receipt], to: "/verifyReceipt", key: key)
         let json = try answer.json
         #expect(answer.status == 200 && json["status"] as? Int == 0)
         let inApp = (json["receipt"] as? [String: Any])?["in_app"] as? [[String: Any]] ?? []

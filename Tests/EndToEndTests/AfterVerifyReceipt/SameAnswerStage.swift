@@ -99,7 +99,6 @@ extension SameAnswerStage {
     }
 
     private func post(_ body: [String: Any], to path: String) async throws -> Answers {
-        let body = try JSONSerialization.data(withJSONObject: body, options: .sortedKeys)
         let answers = Answers(
             before: try await before.post(body, to: path, key: key),
             after: try await after.post(body, to: path, key: key))

@@ -107,9 +107,7 @@ import TestSupport
         _ customer: Int, by stage: EventStage, key: String? = nil
     ) async throws -> HTTPAnswer {
         let body = ["bundle_id": NotificationFleet.bundleID, "account": account(customer)]
-        return try await stage.fleet.nodes[0].running.post(
-            JSONSerialization.data(withJSONObject: body, options: .sortedKeys), to: "/v1/erasures",
-            key: key ?? stage.key)
+        return try await stage.fleet.nodes[0].running.post(body, to: "/v1/erasures", key: key ?? stage.key)
     }
 
     /// Expects that no node knows the erased customer any more, and that all know the others.

@@ -151,8 +151,7 @@ extension Fleet {
             let query = app.map { "\($0)=\($1)" }.joined(separator: "&")
             return try await HTTPCall(method, url: url + "?" + query, bearer: key(of: client)).answer()
         }
-        let body = try JSONSerialization.data(
-            withJSONObject: app.merging(["account": account]) { $1 }, options: .sortedKeys)
+        let body = try Data(json: app.merging(["account": account]) { $1 })
         return try await HTTPCall(method, url: url, body: body, bearer: key(of: client)).answer()
     }
 
@@ -162,7 +161,7 @@ extension Fleet {
         let answer = try await gateway.get(path, port: gateway.dataPort, key: key(of: "shop"))
         let events = try #require(try answer.json["events"] as? [[String: Any]], "\(answer.status)")
         return try events.map { event in
-            String(decoding: try JSONSerialization.data(withJSONObject: event, options: .sortedKeys), as: UTF8.self)
+            String(decoding: try Data(json: event), as: UTF8.self)
         }
     }
 }

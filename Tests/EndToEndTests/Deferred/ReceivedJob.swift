@@ -22,8 +22,7 @@ struct ReceivedJob: Sendable, CustomStringConvertible {
         isDurable = try #require(json["durable"] as? Bool, "\(json)")
         let answer = try #require(json["answer"] as? [String: Any], "\(json)")
         verdict = try Verdict(answer)
-        self.answer = String(
-            decoding: try JSONSerialization.data(withJSONObject: answer, options: .sortedKeys), as: UTF8.self)
+        self.answer = String(decoding: try Data(json: answer), as: UTF8.self)
         for name in ["created_at", "deadline"] { #expect(json[name] is String && json[name + "_ms"] is Int, "\(json)") }
         #expect((json["next_attempt_at"] != nil) == (status == "waiting"), "\(json)")
     }
@@ -42,8 +41,7 @@ extension RunningGateway {
         var fields: [String: String] = [:]
         fields["Prefer"] = prefer
         fields["Idempotency-Key"] = idempotencyKey
-        let data = try JSONSerialization.data(withJSONObject: body, options: .sortedKeys)
-        return try await post(data, key: key, fields: fields)
+        return try await post(body, key: key, fields: fields)
     }
 
     /// Sends a body whose verification must be deferred, and returns its job.

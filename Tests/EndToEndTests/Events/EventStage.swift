@@ -90,8 +90,7 @@ extension EventStage {
     /// Returns the log as an endpoint would have received it.
     func log(at node: Int = 0) async throws -> DeliveryTally {
         try await pull(at: node).reduce(into: DeliveryTally()) { tally, event in
-            let json = try JSONSerialization.data(withJSONObject: event, options: .sortedKeys)
-            let received = try #require(ReceivedEvent(Array(json)))
+            let received = try #require(ReceivedEvent(Array(Data(json: event))))
             tally.accept(id: received.id, received, at: .now)
         }
     }

@@ -20,8 +20,7 @@ struct StandardWebhooksTests {
                 ["headers": delivery.headers, "body": String(decoding: delivery.body, as: UTF8.self)] as [String: Any]
             }
             let given: [String: Any] = ["secret": try stage.secret(of: "shop"), "deliveries": deliveries]
-            let outcome = try await StandardWebhooks.verify(
-                JSONSerialization.data(withJSONObject: given, options: .sortedKeys))
+            let outcome = try await StandardWebhooks.verify(Data(json: given))
             for line in outcome.output.split(separator: "\n") where line.hasPrefix("not ok ") {
                 Issue.record("\(line)")
             }

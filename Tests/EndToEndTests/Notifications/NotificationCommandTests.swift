@@ -82,7 +82,7 @@ extension AppleProcess {
 
     private func sendControl(_ method: String, _ members: [String: Any]) async throws -> [String: Any] {
         let app: [String: Any] = ["bundle_id": ServerAPIStage.bundleID, "environment": "production"]
-        let body = try JSONSerialization.data(withJSONObject: app.merging(members) { $1 }, options: .sortedKeys)
+        let body = try Data(json: app.merging(members) { $1 })
         let answer = try await HTTPCall(method, url: productionURL + "/notifications", body: body).answer()
         try #require(answer.status < 300, "\(String(decoding: answer.body, as: UTF8.self))")
         return answer.body.isEmpty ? [:] : try answer.json

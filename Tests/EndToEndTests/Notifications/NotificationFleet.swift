@@ -134,8 +134,7 @@ extension NotificationFleet {
     }
 
     private func verify(_ body: [String: Any], at node: Int) async throws -> Verdict {
-        let answer = try await nodes[node].running.post(
-            JSONSerialization.data(withJSONObject: body, options: .sortedKeys), key: clients.key.text)
+        let answer = try await nodes[node].running.post(body, key: clients.key.text)
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         return try Verdict(answer.json)
     }

@@ -140,8 +140,7 @@ extension CustomerStage {
         _ body: [String: Any], to path: String, key: APIKey? = nil, fields: [String: String] = [:]
     ) async throws -> HTTPAnswer {
         let answer = try await gateway.post(
-            JSONSerialization.data(withJSONObject: body, options: .sortedKeys), to: path,
-            key: (key ?? clients.backendKey).text, fields: fields)
+            body, to: path, key: (key ?? clients.backendKey).text, fields: fields)
         try #require(answer.status == 200, "\(path): \(String(decoding: answer.body, as: UTF8.self))")
         #expect(try APIDescription().faults(of: answer, to: "POST", path) == [])
         #expect(answer.headers["gateway-degraded"] == nil, "\(path)")

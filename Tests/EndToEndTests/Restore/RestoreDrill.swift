@@ -237,8 +237,7 @@ extension RestoreDrill {
         let node = try stage.fleet.nodes[0].running
         let answer = try await node.requestVerdict(body(customer), prefer: nil, key: stage.key)
         let transactions = try #require(try answer.json["transactions"] as? [[String: Any]])
-        let body = try JSONSerialization.data(
-            withJSONObject: ["bundle_id": NotificationFleet.bundleID, "account": account], options: .sortedKeys)
+        let body = try Data(json: ["bundle_id": NotificationFleet.bundleID, "account": account])
         for id in Set(transactions.compactMap { $0["original_transaction_id"] as? String }) {
             let url = "http://127.0.0.1:\(node.dataPort)/v1/ownership/\(id)"
             let answer = try await HTTPCall("PUT", url: url, body: body, bearer: stage.key).answer()
@@ -252,8 +251,7 @@ extension RestoreDrill {
             "bundle_id": NotificationFleet.bundleID,
             "original_transaction_ids": [AppleSimulator.transactionID(ofCustomer: customer)],
         ]
-        let answer = try await stage.fleet.nodes[0].running.post(
-            JSONSerialization.data(withJSONObject: subject, options: .sortedKeys), to: "/v1/erasures", key: stage.key)
+        let answer = try await stage.fleet.nodes[0].running.post(subject, to: "/v1/erasures", key: stage.key)
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         let erased = try #require(try answer.json["erased"] as? [String: Int])
         return try #require(erased["events"])

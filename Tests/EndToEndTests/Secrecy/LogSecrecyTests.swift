@@ -80,8 +80,7 @@ import TestSupport
                         ? ["receipt": receipt, "mode": "apple"]
                         : ["receipt-data": receipt, "password": Self.secrets.callers]
                     let path = number % 2 == 0 ? "/v1/verify" : "/verifyReceipt"
-                    let answer = try await gateway.post(
-                        JSONSerialization.data(withJSONObject: body, options: .sortedKeys), to: path, key: key)
+                    let answer = try await gateway.post(body, to: path, key: key)
                     #expect(answer.status == 200)
                 }
                 try await Self.catchUp(gateway, 0)

@@ -50,15 +50,14 @@ struct ServerAPIStage: Surroundings {
         let query = "appName=shop&apiKey=\(clients.pluginKey.text)"
         let answer = try await HTTPCall(
             "POST", url: "http://127.0.0.1:\(gateways[0].dataPort)/v1/validate?\(query)",
-            body: JSONSerialization.data(withJSONObject: body, options: .sortedKeys)
+            body: Data(json: body)
         ).answer()
         #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/validate") == [])
         return answer
     }
 
     private func post(_ body: [String: Any], at node: Int) async throws -> HTTPAnswer {
-        let answer = try await gateways[node].post(
-            JSONSerialization.data(withJSONObject: body, options: .sortedKeys), key: clients.apiKey.text)
+        let answer = try await gateways[node].post(body, key: clients.apiKey.text)
         #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
         return answer
     }
