@@ -8,22 +8,19 @@ import TestSupport
 extension FleetTests {
     /// A node whose clock is suddenly wrong by an hour, stepped by Tests/WallClock.
     @Suite(.serialized, .timeLimit(.patient)) struct ClockTests {
-        @Test(arguments: ["+3600", "-3600"])
-        func `the clock of one node is stepped by an hour, and no limit is left open`(step: String) async throws {
+        @Test(arguments: [3600, -3600])
+        func `the clock of one node is stepped by an hour, and no limit is left open`(step: Int64) async throws {
             let redis = try await RealServer.redis()
-            let folder = try ScratchFolder()
-            let clock = try folder.write("+0", to: "clock")
+            let clock = try MovedClock(in: ScratchFolder())
             var plan = Fleet.plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-            let library = Program("libWallClock.so").url.path
-            try #require(FileManager.default.fileExists(atPath: library))
-            plan.settingsOfFirst = ["LD_PRELOAD": library, "WALL_CLOCK_STEP": clock]
+            plan.settingsOfFirst = clock.settings
             try await withFleet(plan) { fleet in
                 // The age of the simulator's answers follows its clock. The stepped node may misjudge it, but must not
                 // announce that to the others.
                 try await fleet.expectSurvival(
                     of: "clock stepped by \(step) s", excess: LimitExcess(), isNoticed: false, receiptsFrom: 0
                 ) { _ in
-                    _ = try folder.write(step, to: "clock")
+                    try clock.move(to: step)
                     try await eventually("the node lives in another hour") {
                         let answer = try await fleet.nodes[0].running.verify(
                             Sample.receipt(1), key: fleet.key(of: Fleet.free))
