@@ -34,10 +34,7 @@ struct AppleLibraryTests {
                     apple: [read, write, mass, commerce]
                     keys:
                 \(key.lines)
-                server_api:
-                  issuer_id: \(apple.key.issuerID)
-                  key_id: \(apple.key.keyID)
-                  private_key_file: \(try apple.keyFile())
+                \(try apple.keyFile().clientsFileLines)
                 """, to: "clients.yaml")
             let settings = [
                 "GATEWAY_CLIENTS_FILE": clients,
@@ -66,7 +63,7 @@ struct AppleLibraryTests {
     func `a gateway's signatures for StoreKit are those of Apple's library`() async throws {
         let folder = try ScratchFolder(), key = try await APIKey(), bundleID = LibraryCustomer.bundleID
         let ofApple = ForgedAPIKey(seed: CorpusCommand.defaultSeed), product = "\(bundleID).monthly"
-        let keyFile = try folder.write(ofApple.privateKeyPEM, to: ofApple.fileName)
+        let serverAPI = try APIKeyFile(ofApple, folder: folder.url.path)
         let clients = try folder.write(
             """
             clients:
@@ -80,19 +77,15 @@ struct AppleLibraryTests {
                     advanced_commerce: [course-1, course-2]
                 keys:
             \(key.lines)
-            server_api:
-              issuer_id: \(ofApple.issuerID)
-              key_id: \(ofApple.keyID)
-              private_key_file: \(keyFile)
+            \(serverAPI.clientsFileLines)
             """, to: "clients.yaml")
         let gateway = try await RunningGateway(["GATEWAY_CLIENTS_FILE": clients].merging(APIKey.pepper) { $1 })
-        let settings = try JSONSerialization.data(
-            withJSONObject: [
-                "gateway": "http://127.0.0.1:\(gateway.dataPort)", "api_key": key.text, "bundle_id": bundleID,
-                "key_id": ofApple.keyID, "issuer_id": ofApple.issuerID, "private_key_file": keyFile,
-                "product_id": product, "offer_identifier": "comeback",
-            ], options: .sortedKeys)
-        let file = try folder.write(String(decoding: settings, as: UTF8.self), to: "settings.json")
+        let settings = [
+            "gateway": "http://127.0.0.1:\(gateway.dataPort)", "api_key": key.text, "bundle_id": bundleID,
+            "key_id": ofApple.keyID, "issuer_id": ofApple.issuerID, "private_key_file": serverAPI.path,
+            "product_id": product, "offer_identifier": "comeback",
+        ]
+        let file = try folder.write(String(decoding: Data(json: settings), as: UTF8.self), to: "settings.json")
         let checks = try Self.passed(try await AppleLibrary.check(file, with: "signatures.py"))
         #expect(checks == 10)
         #expect(await gateway.stop() == 0)
@@ -107,7 +100,7 @@ struct AppleLibraryTests {
 
         func url(_ index: Int) -> String { "http://127.0.0.1:\(ports[index])" }
 
-        func keyFile() throws -> String { try folder.write(key.privateKeyPEM, to: key.fileName) }
+        func keyFile() throws -> APIKeyFile { try APIKeyFile(key, folder: folder.url.path) }
 
         /// Writes what the script must know, and returns the file.
         func settings(_ more: [String: Any] = [:]) throws -> String {
@@ -118,10 +111,11 @@ struct AppleLibraryTests {
             ]
             let settings: [String: Any] = [
                 "Production": url(0), "Sandbox": url(1), "root_file": corpus + "/jws-root.pem", "key_id": key.keyID,
-                "issuer_id": key.issuerID, "private_key_file": try keyFile(), "bundle_id": LibraryCustomer.bundleID,
-                "unknown_transaction_id": "2999999999999999", "customers": customers.mapValues { $0.settings(pki) },
+                "issuer_id": key.issuerID, "private_key_file": try keyFile().path,
+                "bundle_id": LibraryCustomer.bundleID, "unknown_transaction_id": "2999999999999999",
+                "customers": customers.mapValues { $0.settings(pki) },
             ]
-            let json = try JSONSerialization.data(withJSONObject: settings.merging(more) { $1 }, options: .sortedKeys)
+            let json = try Data(json: settings.merging(more) { $1 })
             return try folder.write(String(decoding: json, as: UTF8.self), to: "settings.json")
         }
     }

@@ -182,7 +182,8 @@ import TestSupport
         let folder = try ScratchFolder()
         let gateway = try await RunningGateway([
             "GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true",
-            "GATEWAY_SIGNED_ANSWERS_KEY_FILES": folder.write(Self.answerKey, to: "answers.pem"),
+            "GATEWAY_SIGNED_ANSWERS_KEY_FILES": folder.write(
+                ForgedAPIKey(seed: 46).privateKeyPEM, to: "answers.pem"),
         ])
         let api = try APIDescription()
         // A stream of events does not end: the tests of the status page cover it.
@@ -208,15 +209,6 @@ import TestSupport
         #expect(paths == (ofOperators + known).sorted())
         #expect(try api.faultsOfExample(of: "GET", "/v1/events") == [])
     }
-
-    /// The key of RFC 7515 §A.3.1.
-    private static let answerKey = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjpsQnnGQmL+YBIff
-        H1136cspYG6+0iY7X1fCE9+E9LKhRANCAAR/zc4ncPbEXUGDy+5v20t7WAczNXvp
-        7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt
-        -----END PRIVATE KEY-----
-        """
 
     @Test func `the status with a known end of Apple's endpoint is as described, and so is the example`() async throws {
         let gateway = try await RunningGateway([

@@ -85,39 +85,23 @@ extension AfterVerifyReceiptStage {
         configuration.hasServerAPIPorts = true
         configuration.scenario = try Scenario(yaml: "stories: {default: renewed}")
         try await withApple(configuration) { apple in
-            try await register(at: apple)
+            try await apple.register((0..<customers).map { Sample.receipt($0) })
             let serverAPI = try APIKeyFile(ForgedAPIKey(seed: Sample.pki.seed), folder: folder.url.path)
             let client = "clients:\n  - name: shop-backend\n    apps: [\(Sample.bundleID)]\n    keys:\n"
             let file = try folder.write(
                 client + apiKey.lines + (hasKey ? serverAPI.clientsFileLines : ""), to: "clients.yaml")
-            let roots = [
-                try folder.write(Sample.pki.rootPEM, to: "root.pem"),
-                try folder.write(configuration.transactionPKI.root.pem, to: "jws-root.pem"),
+            let settings = FleetShape.settings(
+                root: try folder.write(Sample.pki.rootPEM, to: "root.pem"),
+                try folder.write(configuration.transactionPKI.root.pem, to: "jws-root.pem"), apple: apple, redisURL: nil
+            )
+            let own = [
+                "GATEWAY_APPLE_SHARED_SECRET": Sample.secret, "GATEWAY_CLIENTS_FILE": file,
+                // A busy machine must not look like a fault.
+                "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
             ]
-            let settings = settings(apple, roots).merging(["GATEWAY_CLIENTS_FILE": file]) { $1 }
-            let gateway = try await RunningGateway(settings)
+            let gateway = try await RunningGateway(APIKey.pepper + settings + own)
             try await test(AfterVerifyReceiptStage(apple: apple, gateway: gateway, key: apiKey.text))
             #expect(await gateway.stop() == 0)
         }
-    }
-
-    /// Lets Apple know the customers without a call of verifyReceipt.
-    private static func register(at apple: AppleSimulator) async throws {
-        let body = try JSONSerialization.data(
-            withJSONObject: ["receipts": (0..<customers).map { Sample.receipt($0) }], options: .sortedKeys)
-        let answer = try await HTTPCall("PUT", url: apple.productionBaseURL + "/accounts", body: body).answer()
-        try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
-    }
-
-    private static func settings(_ apple: AppleSimulator, _ roots: [String]) -> [String: String] {
-        APIKey.pepper.merging([
-            "GATEWAY_TRUST_ROOTS": roots.map { $0 + "=Sandbox+Production" }.joined(separator: ","),
-            "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
-            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
-            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL,
-            "GATEWAY_APPLE_SHARED_SECRET": Sample.secret,
-            // A busy machine must not look like a fault.
-            "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
-        ]) { $1 }
     }
 }

@@ -13,6 +13,7 @@ import TestSupport
         _ mode: String, _ test: (SameAnswerStage, _ report: () async throws -> Report) async throws -> Void
     ) async throws {
         let redis = try await RealServer.redis()
+        defer { redis.kill() }
         let store = ["GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys]
         let settings = [
             "GATEWAY_COMPARISON_MODE": mode, "GATEWAY_COMPARISON_SHARE": "1",
@@ -28,7 +29,6 @@ import TestSupport
                 return try JSONDecoder().decode(Report.self, from: Data(run.output.utf8))
             }
         }
-        redis.kill()
     }
 
     /// The output of `receipt-gateway comparison report --format json`.

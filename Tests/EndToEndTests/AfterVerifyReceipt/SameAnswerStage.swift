@@ -5,6 +5,8 @@ import Foundation
 import ReceiptForge
 import Testing
 
+@testable import LoadTest
+
 /// Two gateways with one simulated Apple: before the end of `verifyReceipt`, and after it.
 struct SameAnswerStage {
     let apple: AppleSimulator
@@ -38,7 +40,7 @@ struct SameAnswerStage {
         _ apple: AppleSimulator, transactionRoot: String, _ key: APIKey, _ folder: ScratchFolder
     ) throws -> (_ upstream: String) -> [String: String] {
         let receiptRoot = try folder.write(Sample.pki.rootPEM, to: "root.pem")
-        let appleKey = ForgedAPIKey(seed: Sample.pki.seed)
+        let serverAPI = try APIKeyFile(ForgedAPIKey(seed: Sample.pki.seed), folder: folder.url.path)
         let clients = """
             clients:
               - name: shop-backend
@@ -47,23 +49,18 @@ struct SameAnswerStage {
                 may: [purge]
                 keys:
             \(key.lines)
-            server_api:
-              issuer_id: \(appleKey.issuerID)
-              key_id: \(appleKey.keyID)
-              private_key_file: \(try folder.write(appleKey.privateKeyPEM, to: appleKey.fileName))
-
+            \(serverAPI.clientsFileLines)
             """
-        let common = APIKey.pepper.merging([
-            "GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml"),
-            "GATEWAY_TRUST_ROOTS":
-                "\(receiptRoot)=Sandbox+Production,\(transactionRoot)=Sandbox+Production",
-            "GATEWAY_TRUST_INTERMEDIATES": try folder.write(Sample.pki.intermediate.pem, to: "intermediates.pem"),
-            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
-            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL,
-            // A busy machine must not look like a fault.
-            "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
-        ]) { $1 }
-        return { common.merging(["GATEWAY_APPLE_RECEIPT_UPSTREAM": $0]) { $1 } }
+        let usual = FleetShape.settings(
+            root: receiptRoot, transactionRoot, apple: apple, redisURL: nil, hasServerAPI: true)
+        let common =
+            APIKey.pepper + usual + [
+                "GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml"),
+                "GATEWAY_TRUST_INTERMEDIATES": try folder.write(Sample.pki.intermediate.pem, to: "intermediates.pem"),
+                // A busy machine must not look like a fault.
+                "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
+            ]
+        return { common + ["GATEWAY_APPLE_RECEIPT_UPSTREAM": $0] }
     }
 }
 

@@ -206,14 +206,11 @@ extension NotificationFleet {
     }
 
     private static func settings(_ apple: AppleSimulator, root: String) -> [String: String] {
-        APIKey.pepper.merging([
-            "GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production",
-            "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
-            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
-            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL, "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
+        APIKey.pepper + FleetShape.settings(root: root, apple: apple, redisURL: nil, hasServerAPI: true) + [
+            "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             // A busy machine must not look like a fault.
             "GATEWAY_REDIS_DEADLINE": Patience.operationSetting, "GATEWAY_APPLE_SOFT_TIMEOUT": "20s",
-        ]) { $1 }
+        ]
     }
 }
 

@@ -55,17 +55,14 @@ extension CustomerStage {
         configuration.now = { clock.now }
         let receipt = receipt(purchaseDate), appleKey = ForgedAPIKey(seed: Sample.pki.seed)
         try await withApple(configuration) { apple in
-            let evidence = try JSONSerialization.data(
-                withJSONObject: ["receipts": [receipt]], options: .sortedKeys)
-            let known = try await HTTPCall("PUT", url: apple.productionBaseURL + "/accounts", body: evidence).answer()
-            try #require(known.status == 200, "\(String(decoding: known.body, as: UTF8.self))")
+            try await apple.register([receipt])
             let clients = try await AllClients(appleKey, in: folder)
-            let roots = [
-                try folder.write(Sample.pki.rootPEM, to: "root.pem"),
-                try folder.write(configuration.transactionPKI.root.pem, to: "jws-root.pem"),
-            ]
-            let own = try settings(apple, roots, redis, folder).merging(clients.settings) { $1 }
-            let gateway = try await RunningGateway(own.merging(clock.settings) { $1 })
+            let settings = FleetShape.settings(
+                root: try folder.write(Sample.pki.rootPEM, to: "root.pem"),
+                try folder.write(configuration.transactionPKI.root.pem, to: "jws-root.pem"), apple: apple,
+                redisURL: "redis://127.0.0.1:\(redis.port)")
+            let own = try ownSettings(in: folder) + clients.settings + clock.settings
+            let gateway = try await RunningGateway(settings + own)
             try apple.setNotificationURL(
                 "http://127.0.0.1:\(gateway.dataPort)/apple/notifications", ofApp: bundleID, at: .production)
             let token = appleKey.token(bundleID: bundleID, issuedAt: UTCDate(clock.now))
@@ -94,16 +91,9 @@ extension CustomerStage {
         return try #require(try answer.json["signedTransactionInfo"] as? String)
     }
 
-    private static func settings(
-        _ apple: AppleSimulator, _ roots: [String], _ redis: RealServer, _ folder: ScratchFolder
-    ) throws -> [String: String] {
+    private static func ownSettings(in folder: ScratchFolder) throws -> [String: String] {
         [
-            "GATEWAY_TRUST_ROOTS": roots.map { $0 + "=Sandbox+Production" }.joined(separator: ","),
-            "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
-            "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": apple.productionBaseURL,
-            "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": apple.sandboxBaseURL,
             "GATEWAY_APPLE_SHARED_SECRET": Sample.secret,
-            "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             "GATEWAY_SIGNED_ANSWERS_KEY_FILES": try folder.write(
                 ForgedAPIKey(seed: 46).privateKeyPEM, to: "answers.pem"),
             // The clock of Redis is not moved, and gives the events their places.

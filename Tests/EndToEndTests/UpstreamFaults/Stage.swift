@@ -97,6 +97,15 @@ func withApple(
     }
 }
 
+extension AppleSimulator {
+    /// Makes the customers of receipts known without a call of verifyReceipt.
+    func register(_ receipts: [String]) async throws {
+        let body = try Data(json: ["receipts": receipts])
+        let answer = try await HTTPCall("PUT", url: productionBaseURL + "/accounts", body: body).answer()
+        try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+    }
+}
+
 /// Runs a test with a gateway that uses these URLs for Apple.
 func withGateway(
     askingAt urls: (production: String, sandbox: String), _ settings: [String: String] = [:],
