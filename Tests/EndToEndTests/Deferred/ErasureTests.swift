@@ -15,11 +15,8 @@ import TestSupport
     private static let leaving = 40
 
     @Test func `nothing about an erased customer is left in Redis or in a node, and others keep theirs`() async throws {
-        let settings = ["GATEWAY_REDIS_DEADLINE": Patience.operationSetting]
         let rights = "    may: [ownership, erase]\n"
-        try await EventStage.run(
-            customers: Self.leaving + 1, [.init(name: "shop")], webhooks: rights, settings: settings
-        ) { stage in
+        try await EventStage.run(customers: Self.leaving + 1, [.init(name: "shop")], webhooks: rights) { stage in
             let evidence = try await stage.fleet.evidence(of: 0..<Self.leaving + 1)
             try await Self.serve(Self.staying, evidence, by: stage)
             try await eventually("all events are delivered") {

@@ -25,7 +25,7 @@ struct RestoreDrill {
     let stage: EventStage
     private let evidence: [Int: String]
     /// A verification that waits when the copy is made.
-    let waitingJob: String
+    private(set) var waitingJob = ""
 
     /// The cause of an event that a step of the drill makes. Look-ups at Apple may add other events, such as the start of a
     /// subscription.
@@ -96,13 +96,12 @@ struct RestoreDrill {
     /// - Parameter options: directives of Redis.
     static func run(_ options: [String] = [], _ test: (RestoreDrill) async throws -> Void) async throws {
         let rights = "    may: [ownership, erase]\n"
-        let settings = ["GATEWAY_REDIS_DEADLINE": Patience.operationSetting]
         try await EventStage.run(
-            customers: customers, [.init(name: "shop")], webhooks: rights, settings: settings, redis: options
+            customers: customers, [.init(name: "shop")], webhooks: rights, redis: options
         ) { stage in
-            let evidence = try await stage.fleet.evidence(of: 0..<customers)
-            let young = RestoreDrill(stage: stage, evidence: evidence, waitingJob: "")
-            try await test(RestoreDrill(stage: stage, evidence: evidence, waitingJob: young.liveBeforeTheCopy()))
+            var drill = RestoreDrill(stage: stage, evidence: try await stage.fleet.evidence(of: 0..<customers))
+            drill.waitingJob = try await drill.liveBeforeTheCopy()
+            try await test(drill)
         }
     }
 }
@@ -216,30 +215,32 @@ extension RestoreDrill {
     /// Returns the state of a customer's subscription by Apple's answer, cached or new; the same at each node.
     func state(of customer: Int) async throws -> String? {
         var states: Set<String?> = []
-        for node in stage.fleet.nodes {
-            let answer = try await node.running.requestVerdict(body(customer), prefer: nil, key: stage.key)
-            try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
-            states.insert(try Verdict(answer.json).states.first)
+        for node in stage.fleet.nodes.indices {
+            states.insert(try Verdict(try await answer(about: customer, at: node)).states.first)
         }
         #expect(states.count == 1, "\(states)")
         return states.first ?? nil
     }
 
     func ownership(of customer: Int, by account: String) async throws -> String? {
-        let body = body(customer).merging(["account": account]) { $1 }
-        let answer = try await stage.fleet.nodes[0].running.requestVerdict(body, prefer: nil, key: stage.key)
+        try await answer(about: customer, ["account": account])["ownership"] as? String
+    }
+
+    private func answer(
+        about customer: Int, _ more: [String: Any] = [:], at node: Int = 0
+    ) async throws -> [String: Any] {
+        let body = body(customer).merging(more) { $1 }
+        let answer = try await stage.fleet.nodes[node].running.requestVerdict(body, prefer: nil, key: stage.key)
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
-        return try answer.json["ownership"] as? String
+        return try answer.json
     }
 
     /// Binds all purchases of a customer to an account.
     private func transfer(_ customer: Int, to account: String) async throws {
-        let node = try stage.fleet.nodes[0].running
-        let answer = try await node.requestVerdict(body(customer), prefer: nil, key: stage.key)
-        let transactions = try #require(try answer.json["transactions"] as? [[String: Any]])
+        let transactions = try #require(try await answer(about: customer)["transactions"] as? [[String: Any]])
         let body = try Data(json: ["bundle_id": NotificationFleet.bundleID, "account": account])
         for id in Set(transactions.compactMap { $0["original_transaction_id"] as? String }) {
-            let url = "http://127.0.0.1:\(node.dataPort)/v1/ownership/\(id)"
+            let url = "http://127.0.0.1:\(try stage.fleet.nodes[0].running.dataPort)/v1/ownership/\(id)"
             let answer = try await HTTPCall("PUT", url: url, body: body, bearer: stage.key).answer()
             try #require((200..<300).contains(answer.status), "\(String(decoding: answer.body, as: UTF8.self))")
         }
