@@ -60,7 +60,7 @@ struct AppleLibraryTests {
     }
 
     @Test(.timeLimit(.patient))
-    func `a gateway's signatures for StoreKit are those of Apple's library`() async throws {
+    func `a gateway signs for StoreKit what Apple's library signs`() async throws {
         let folder = try ScratchFolder(), key = try await APIKey(), bundleID = LibraryCustomer.bundleID
         let ofApple = ForgedAPIKey(seed: CorpusCommand.defaultSeed), product = "\(bundleID).monthly"
         let serverAPI = try APIKeyFile(ofApple, folder: folder.url.path)

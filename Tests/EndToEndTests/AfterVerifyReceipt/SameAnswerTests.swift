@@ -258,7 +258,7 @@ extension SameAnswerTests {
                     paths.insert("\(name).\(field)")
                 }
             },
-            because: "The app's version and the device are those of the receipt that was sent."),
+            because: "The app's version and the device come from the receipt that was sent."),
     ]
 
     /// Differences of published answers that were edited by hand, so that their members contradict each other.

@@ -51,7 +51,7 @@ struct CustomerPhase: Sendable {
             appleForm: "status 0, ends day 22",
             validated: "owned until day 22, Renew",
             purchase: "ENTITLED"),
-        // The period would run for days: no date alone tells of the refund.
+        // The period would run for days: no date alone shows the refund.
         CustomerPhase(
             name: "refund", day: 16, change: NotificationKind("REFUND"),
             event: "subscription.refunded, ends day 22",

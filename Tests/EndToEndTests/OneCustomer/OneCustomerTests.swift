@@ -3,9 +3,9 @@
 import Testing
 import TestSupport
 
-/// One customer, and every protocol of the gateway at once: all must tell one state, in their own words.
+/// One customer, and every protocol of the gateway at once: all must answer with one state, in their own words.
 @Suite(.serialized, .timeLimit(.patient)) struct OneCustomerTests {
-    @Test func `all protocols tell one state through purchase, renewal, grace period and refund`() async throws {
+    @Test func `all protocols answer with one state through purchase, renewal, grace period and refund`() async throws {
         try await CustomerStage.run { stage in
             for (number, phase) in CustomerPhase.all.enumerated() {
                 try stage.begin(phase)

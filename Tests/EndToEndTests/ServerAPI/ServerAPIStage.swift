@@ -195,7 +195,7 @@ extension UTCDate {
 }
 
 extension Verdict {
-    /// True if the verdict is that of the App Store Server API, new or cached.
+    /// True if the verdict came from the App Store Server API, new or cached.
     var isServerAPIs: Bool { verdict == "genuine" && source == "app_store_server_api" && degradedReasons.isEmpty }
 
     /// Returns true if there is no verdict for this reason.
