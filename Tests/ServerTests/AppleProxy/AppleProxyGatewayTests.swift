@@ -124,37 +124,15 @@ struct AppleProxyGatewayTests {
         let configuration = AppleSimulator.Configuration(pki: Forged.pki)
         let apple = try await AppleSimulator.start(configuration)
         try apple.addCustomers(1, ofApp: app, at: .production)
-        let folder = FileManager.default.temporaryDirectory.appending(component: "proxy-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        func write(_ text: String, _ name: String) throws -> String {
-            let file = folder.appending(component: name)
-            try text.write(to: file, atomically: true, encoding: .utf8)
-            return file.path
-        }
-        let ofApple = ForgedAPIKey(seed: Forged.pki.seed), key = APIKey.random(),
-            pepper = Secret("a pepper for the tests")
-        let clients = """
-            server_api:
-              issuer_id: \(ofApple.issuerID)
-              key_id: \(ofApple.keyID)
-              private_key_file: \(try write(ofApple.privateKeyPEM, "key.p8"))
-            clients:
-              - name: shop
-                apps: [\(app)]
-                apple: [read, write]
-                keys:
-            \(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))
-            """
-        let (file, root) = (
-            try write(clients, "clients.yaml"), try write(configuration.transactionPKI.root.pem, "root.pem")
-        )
-        try await RunningGateway.with {
+        let folder = try CertificateFolder(), key = APIKey.random()
+        try folder.write(configuration.transactionPKI.root.pem, to: "root.pem")
+        try await RunningGateway.withClient(
+            key, "apps: [\(app)]", "apple: [read, write]", rest: folder.serverAPIKey()
+        ) {
             $0.apple.isEnabled = true
             $0.apple.serverAPI.productionURL = UpstreamBaseURL(apple.productionBaseURL)
             $0.apple.serverAPI.sandboxURL = UpstreamBaseURL(apple.sandboxBaseURL)
-            $0.trustRoots = [TrustRoot(path: root, environments: [.production, .sandbox])]
-            ($0.clientsFile, $0.apiKeyPepper) = (file, pepper)
+            $0.trustRoots = [TrustRoot(path: folder.path("root.pem"), environments: [.production, .sandbox])]
         } _: { gateway in
             try await test(Site(gateway: gateway, apple: apple, key: key))
         }

@@ -78,16 +78,19 @@ struct RunningGateway: Surroundings {
 }
 
 extension RunningGateway {
+    /// The pepper of the keys in clients files.
+    static let pepper = Secret("a pepper for the tests")
+
     /// Runs a gateway with one client, whose entry in the clients file has these fields.
+    /// - Parameter rest: the lines after this client.
     static func withClient(
-        _ key: APIKey, _ fields: String..., change: (inout GatewayConfiguration) -> Void = { _ in },
+        _ key: APIKey, _ fields: String..., rest: String = "", change: (inout GatewayConfiguration) -> Void = { _ in },
         dependencies changeDependencies: (inout Dependencies) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
-        let pepper = Secret("a pepper for the tests")
         let entry = (["  - name: shop"] + fields + ["keys:"]).joined(separator: "\n    ")
         let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
-        try "clients:\n\(entry)\n\(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))".write(
+        try "clients:\n\(entry)\n\(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))\n\(rest)".write(
             to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
         try await with(
@@ -108,6 +111,11 @@ extension RunningGateway {
             try await connection.send(request)
             return try await connection.answer()
         }
+    }
+
+    /// Returns the page of metrics.
+    func scrape() async throws -> String {
+        try await send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: adminPort)?.body ?? ""
     }
 }
 

@@ -135,7 +135,7 @@ struct LimitedClientTests {
             #expect(answer?.status == 200 && answer?.headers["ratelimit-policy"] == nil)
         }
         #expect(site.gateway.log.containing(#""limited_in_shadow_by":"strict""#).count == 2)
-        let scrape = try await site.scrape()
+        let scrape = try await site.gateway.scrape()
         for (decision, count) in [("admitted", 1), ("refused_in_shadow", 2), ("refused", 0)] {
             let labels = #"{subject="client",decision="\#(decision)",source="store"} \#(count)"#
             #expect(scrape.contains("receipt_gateway_rate_limit_decisions_total\(labels)\n"))
@@ -148,7 +148,7 @@ struct LimitedClientTests {
         for app in ["a", "b", "a"] {
             _ = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.\#(app)"}"#)
         }
-        let scrape = try await site.scrape()
+        let scrape = try await site.gateway.scrape()
         #expect(scrape.contains(#"decisions_total{subject="app",decision="admitted",source="store"} 2"#))
         #expect(scrape.contains(#"receipt_gateway_limited_requests_total{limit="rate"} 1"#))
         #expect(scrape.contains(#"http_requests_total{route="/v1/verify",method="POST",code="429"} 1"#))
@@ -227,10 +227,6 @@ struct LimitedClientTests {
         func ask(_ line: String, _ body: String, fields: [String] = []) async throws -> RawAnswer? {
             try await gateway.ask(
                 line, ["Content-Type: application/json", "X-API-Key: \(key.exposed)"] + fields, body: body)
-        }
-
-        func scrape() async throws -> String {
-            try await gateway.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)?.body ?? ""
         }
     }
 

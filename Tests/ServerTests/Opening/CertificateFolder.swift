@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import ReceiptForge
 import Testing
 
 @testable import HTTPServer
 
-/// A temporary folder with certificates that openssl(1) makes.
+/// A temporary folder, with certificates that openssl(1) makes.
 final class CertificateFolder: Sendable {
     private let root = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
 
@@ -19,6 +20,14 @@ final class CertificateFolder: Sendable {
 
     func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: root.appending(path: name), options: .atomic)
+    }
+
+    /// Writes the key of the App Store Server API that a simulated Apple accepts, and returns its line of a clients file.
+    func serverAPIKey() throws -> String {
+        let key = ForgedAPIKey(seed: Forged.pki.seed)
+        try write(key.privateKeyPEM, to: key.fileName)
+        let file = path(key.fileName)
+        return "server_api: {issuer_id: \(key.issuerID), key_id: \(key.keyID), private_key_file: \(file)}"
     }
 
     /// Makes `NAME.pem` and `NAME.key`, signed by itself or another.

@@ -50,30 +50,20 @@ struct PluginRouteTests {
     private static func withSite(
         plugins: String = "[cordova-plugin-purchase, openiap]", more: String = "", _ test: (Site) async throws -> Void
     ) async throws {
-        let pepper = Secret("a pepper for the tests"), hasher = KeyHasher(pepper: pepper)
         let appKey = APIKey.random(), backendKey = APIKey.random()
-        let clients = """
-            clients:
-              - name: shop-app
-                apps: [com.example.forge]
-                plugins: \(plugins)\(more)
-                keys:
-            \(appKey.clientsFileSnippet(hasher: hasher))
+        let backend = """
               - name: backend
                 apps: [com.example.forge]
                 keys:
-            \(backendKey.clientsFileSnippet(hasher: hasher))
+            \(backendKey.clientsFileSnippet(hasher: KeyHasher(pepper: RunningGateway.pepper)))
             """
-        let folder = FileManager.default.temporaryDirectory
-        let file = folder.appending(component: "clients-\(appKey.id).yaml")
-        let root = folder.appending(component: "root-\(appKey.id).pem")
-        defer { for file in [file, root] { try? FileManager.default.removeItem(at: file) } }
-        try clients.write(to: file, atomically: true, encoding: .utf8)
-        try SignedSamples.pki.root.pem.write(to: root, atomically: true, encoding: .utf8)
-        try await RunningGateway.with {
-            ($0.clientsFile, $0.apiKeyPepper) = (file.path, pepper)
+        let folder = try CertificateFolder()
+        try folder.write(SignedSamples.pki.root.pem, to: "root.pem")
+        try await RunningGateway.withClient(
+            appKey, "apps: [com.example.forge]", "plugins: \(plugins)\(more)", rest: backend
+        ) {
             $0.log.values.requests = .all
-            $0.trustRoots = [TrustRoot(path: root.path, environments: [.production, .sandbox])]
+            $0.trustRoots = [TrustRoot(path: folder.path("root.pem"), environments: [.production, .sandbox])]
         } _: {
             try await test(Site(gateway: $0, appKey: appKey, backendKey: backendKey))
         }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import AppStore
-import Cryptography
-import FoundationEssentials
 import Testing
 import TestSupport
 
@@ -32,11 +29,10 @@ struct SignatureGatewayTests {
             let stranger = try await gateway.ask(path, [fields[0]], body: Self.offer)
             #expect(stranger?.status == 401)
             #expect(gateway.log.containing("Signature for StoreKit").count == 1)
-            let page = try await gateway.send(
-                "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", port: gateway.adminPort)
+            let page = try await gateway.scrape()
             for outcome in ["signed", "refused"] {
                 let series = "receipt_gateway_signatures_total{kind=\"promotional-offer\",outcome=\"\(outcome)\"} 1\n"
-                #expect(page?.body.contains(series) == true)
+                #expect(page.contains(series))
             }
         }
     }
@@ -52,29 +48,11 @@ struct SignatureGatewayTests {
     }
 
     private static func with(_ test: (RunningGateway, APIKey) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(component: "signatures-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let keyFile = folder.appending(component: "key.p8"), file = folder.appending(component: "clients.yaml")
-        try ServerAPIKeyFixture.pem().write(to: keyFile, atomically: true, encoding: .utf8)
-        let key = APIKey.random(), pepper = Secret("a pepper for the tests")
-        try """
-        server_api:
-          issuer_id: \(ServerAPIKeyFixture.issuerID)
-          key_id: \(ServerAPIKeyFixture.keyID)
-          private_key_file: \(keyFile.path)
-        clients:
-          - name: shop
-            apps: [\(app)]
-            may: [sign]
-            signatures: \(SignatureSite.scope)
-            keys:
-        \(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))
-        """.write(to: file, atomically: true, encoding: .utf8)
-        try await RunningGateway.with {
-            ($0.clientsFile, $0.apiKeyPepper) = (file.path, pepper)
-        } _: { gateway in
-            try await test(gateway, key)
+        let folder = try CertificateFolder(), key = APIKey.random()
+        try await RunningGateway.withClient(
+            key, "apps: [\(app)]", "may: [sign]", "signatures: \(SignatureSite.scope)", rest: folder.serverAPIKey()
+        ) {
+            try await test($0, key)
         }
     }
 }

@@ -99,7 +99,7 @@ struct SignedAnswerRouteTests {
                 let plain = try await site.verify(Self.request, accept: nil)?.body.jsonObject
                 #expect((plain?["provenance"] as? NSDictionary)?["cache"] as? String == cache)
             }
-            let scrape = try await site.scrape()
+            let scrape = try await site.gateway.scrape()
             for (signature, count) in [("made", 2), ("nonce", 2), ("repeated", 2)] {
                 #expect(
                     scrape.contains(#"receipt_gateway_signed_answers_total{signature="\#(signature)"} \#(count)"#))

@@ -111,8 +111,4 @@ struct SigningGateway {
         try #require(answer.status == 200)
         return answer.body
     }
-
-    func scrape() async throws -> String {
-        try await gateway.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)?.body ?? ""
-    }
 }
