@@ -22,14 +22,13 @@ import TestSupport
         case inParallel
     }
 
-    private static let pki = TransactionPKI(seed: 1)
     private static let events = 30
 
     @Test(.redis, arguments: Order.allCases)
     func `any order of deliveries leaves the newest signed state`(order: Order) async throws {
         for seed in 0..<8 as Range<UInt64> {
             let story = CustomerStory(seed: seed, events: Self.events), deliveries = order.arranged(story, seed)
-            let nodes = try [Node(stage, until: story.end), Node(stage, until: story.end)]
+            let nodes = [Node(stage, until: story.end), Node(stage, until: story.end)]
             let outcomes = try await Self.deliver(deliveries, of: story, to: nodes, inParallel: order == .inParallel)
             #expect(outcomes.count { $0 == .stored } == Self.events, "seed \(seed)")
             #expect(outcomes.count { $0 == .duplicate } == deliveries.count - Self.events, "seed \(seed)")
@@ -41,7 +40,7 @@ import TestSupport
     @Test func `a delivery of everything once more changes nothing`() async throws {
         let story = CustomerStory(seed: 99, events: Self.events)
         try await NotificationStage.with { stage in
-            let node = try Node(stage, until: story.end)
+            let node = Node(stage, until: story.end)
             for _ in 1...2 { _ = try await Self.deliver(story.events, of: story, to: [node], inParallel: false) }
             // As after the loss of all identities: each is stored and applied a second time.
             for partition in AppPartition.all(of: story.bundleID) {
@@ -67,7 +66,7 @@ import TestSupport
         try await withThrowingTaskGroup(of: IntakeOutcome.self) { group in
             var outcomes: [IntakeOutcome] = []
             for (number, event) in events.enumerated() {
-                let node = nodes[number % nodes.count], payload = event.jws(signedBy: pki)
+                let node = nodes[number % nodes.count], payload = event.jws(signedBy: SignedSamples.pki)
                 group.addTask { try await node.take(payload, at: story.end, in: story.partition(of: event)) }
                 if !inParallel, let outcome = try await group.next() { outcomes.append(outcome) }
             }
@@ -81,18 +80,12 @@ import TestSupport
         let intake: NotificationIntake
         let applier: NotificationApplier
 
-        init(_ stage: NotificationStage, until end: Timestamp) throws {
-            let anchor = try TrustAnchor(der: pki.root.der, environments: [.production, .sandbox])
-            let apps = NotificationApps(
-                isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
-            let verifier = NotificationVerifier(
-                CurrentVerifier(ReceiptVerifier(trustStore: TrustStore(anchors: [anchor]))), apps: apps)
-            let store = stage.store()
+        init(_ stage: NotificationStage, until end: Timestamp) {
+            let verifier = NotificationVerifier.ofAllApps, store = stage.store()
             intake = NotificationIntake(verifier, queue: store, observe: { _ in }, onStored: { _ in })
             applier = NotificationApplier(
                 queue: store, states: store, purging: EmbeddedUpstreamCache(maximumBytes: 0).purges.purge,
-                verifier: verifier,
-                apps: { [] }, refresh: { _ in }, observe: { _ in }, onEvents: { _ in },
+                verifier: verifier, apps: { [] }, refresh: { _ in }, observe: { _ in }, onEvents: { _ in },
                 onSurvey: { _, _ in }, clock: { end })
         }
 

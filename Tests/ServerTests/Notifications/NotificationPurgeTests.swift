@@ -13,8 +13,6 @@ import TestSupport
 
 /// Cached results around the moment at which a notification's state and event are written.
 @Suite(.timeLimit(.patient)) struct NotificationPurgeTests {
-    private static let pki = TransactionPKI(seed: 1)
-
     @Test(.redis, arguments: StoreKind.allCases)
     func `no earlier answer outlives an event, also if the node ends after writing it`(kind: StoreKind) async throws {
         let bench = try Bench(kind), merged = Gate(), end = Gate()
@@ -63,7 +61,7 @@ import TestSupport
         private let log: any EventLog
         private let cache: any UpstreamCache
         private let key: CacheKey
-        private let verifier: NotificationVerifier
+        private let verifier = NotificationVerifier.ofAllApps
 
         init(_ kind: StoreKind) throws {
             let now = story.end, stage = NotificationStage.current
@@ -79,11 +77,6 @@ import TestSupport
                 notifications = stage.store { now }
             }
             key = try StoreSamples.key()
-            let anchor = try TrustAnchor(der: pki.root.der, environments: [.production, .sandbox])
-            let apps = NotificationApps(
-                isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
-            verifier = NotificationVerifier(
-                CurrentVerifier(ReceiptVerifier(trustStore: TrustStore(anchors: [anchor]))), apps: apps)
             let chain = PurchaseChain(
                 bundleID: StoreSamples.bundleID, environment: .sandbox,
                 originalTransactionID: story.originalTransactionID)
@@ -104,7 +97,7 @@ import TestSupport
 
         func store() async throws {
             let intake = NotificationIntake(verifier, queue: notifications, observe: { _ in }, onStored: { _ in })
-            let payload = story.events[0].jws(signedBy: pki)
+            let payload = story.events[0].jws(signedBy: SignedSamples.pki)
             #expect(try await intake.accept(signedPayload: payload, at: story.end) == .stored)
         }
 

@@ -100,6 +100,15 @@ final class NotificationSite: Sendable {
     }
 }
 
+extension NotificationVerifier {
+    /// A verifier of the forge's notifications about any app.
+    static var ofAllApps: NotificationVerifier {
+        let apps = NotificationApps(
+            isConfigured: { _ in true }, appAppleID: { _ in nil }, isSharedSecret: { _, _ in false })
+        return NotificationVerifier(CurrentVerifier(SignedSamples.verifier), apps: apps)
+    }
+}
+
 extension Reply {
     var problem: NSDictionary? { text.jsonObject }
     var fault: String? { problem?["fault"] as? String }
