@@ -45,8 +45,8 @@ struct MisplacedInputTests {
 
     @Test(arguments: texts)
     func `a text that is certainly no base64 is named`(text: String, expected: MisplacedInput) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": text], options: .sortedKeys)
-        let problem = #expect(throws: Problem.self) { try VerdictEndpoint().read(ByteBuffer(bytes: body)) }
+        let body = ByteBuffer(string: try SignedSamples.body(["receipt": text]))
+        let problem = #expect(throws: Problem.self) { try VerdictEndpoint().read(body) }
         #expect(problem?.fault == expected.rawValue && problem?.field == "receipt")
         #expect(problem?.detail == "\"receipt\" \(expected)")
     }
@@ -54,8 +54,8 @@ struct MisplacedInputTests {
     /// Base64 of anything has a verdict, whose explanation names these.
     @Test(arguments: decoded)
     func `what is in base64 is rejected by its rule`(text: String, expected: MisplacedInput) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": text], options: .sortedKeys)
-        guard case .request(let request) = try VerdictEndpoint().read(ByteBuffer(bytes: body)),
+        let body = ByteBuffer(string: try SignedSamples.body(["receipt": text]))
+        guard case .request(let request) = try VerdictEndpoint().read(body),
             case .evidence(.appReceipt(let bytes)) = request.subject
         else {
             Issue.record("no receipt")
@@ -67,8 +67,8 @@ struct MisplacedInputTests {
 
     @Test(arguments: texts + decoded + [(jws, .jws)])
     func `the drop-in names it in a header, beside Apple's status`(text: String, expected: MisplacedInput) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": text], options: .sortedKeys)
-        guard case .reply(let reply) = AppleFormEndpoint().read(ByteBuffer(bytes: body)) else {
+        let body = ByteBuffer(string: try SignedSamples.body(["receipt-data": text]))
+        guard case .reply(let reply) = AppleFormEndpoint().read(body) else {
             Issue.record("a request")
             return
         }
@@ -87,8 +87,8 @@ struct MisplacedInputTests {
         encoded("QUJD"), "AQID",
     ])
     func `what may be a receipt is verified`(text: String) throws {
-        let body = try JSONSerialization.data(withJSONObject: ["receipt": text], options: .sortedKeys)
-        guard case .request = try VerdictEndpoint().read(ByteBuffer(bytes: body)) else {
+        let body = ByteBuffer(string: try SignedSamples.body(["receipt": text]))
+        guard case .request = try VerdictEndpoint().read(body) else {
             Issue.record("no request")
             return
         }
