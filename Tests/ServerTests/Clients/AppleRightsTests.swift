@@ -8,8 +8,6 @@ import Testing
 
 @Suite("The rights of clients at the App Store Server API")
 struct AppleRightsTests {
-    private static let key = "keys: [{id: k, hash: \"hmac-sha256:\(String(repeating: "ab", count: 32))\"}]"
-
     @Test(
         arguments: [
             ("", [], []),
@@ -23,15 +21,16 @@ struct AppleRightsTests {
     func `rights are for each app, or for the named ones`(
         field: String, ofA: Set<Client.AppleRight>, ofB: Set<Client.AppleRight>
     ) throws {
-        let client = try #require(try read("{name: shop, apps: [a, b], \(Self.key)\(field)}").first)
+        let client = try #require(try read("{name: shop, apps: [a, b], \(ClientsFile.unusedKeys)\(field)}").first)
         #expect(client.appleRights(forApp: "a") == ofA && client.appleRights(forApp: "b") == ofB)
         #expect(client.appleRights(forApp: "c") == [])
     }
 
     @Test func `a client of any app may have rights for single ones`() throws {
-        let all = try #require(try read("{name: shop, apps: '*', \(Self.key), apple: [read]}").first)
+        let all = try #require(try read("{name: shop, apps: '*', \(ClientsFile.unusedKeys), apple: [read]}").first)
         #expect(all.appleRights(forApp: "any") == [.read])
-        let single = try #require(try read("{name: shop, apps: '*', \(Self.key), apple: {a: [write]}}").first)
+        let single = try #require(
+            try read("{name: shop, apps: '*', \(ClientsFile.unusedKeys), apple: {a: [write]}}").first)
         #expect(single.appleRights(forApp: "a") == [.write] && single.appleRights(forApp: "b") == [])
     }
 
@@ -42,22 +41,31 @@ struct AppleRightsTests {
 
     @Test func `clients differ by their rights`() throws {
         let clients = try [", apple: [read]", ", apple: [write]", ", apple: {a: [read]}"].flatMap {
-            try read("{name: shop, apps: [a, b], \(Self.key)\($0)}")
+            try read("{name: shop, apps: [a, b], \(ClientsFile.unusedKeys)\($0)}")
         }
         #expect(Set(clients).count == 3)
-        #expect(try read("{name: shop, apps: [a, b], \(Self.key), apple: [read]}") == [clients[0]])
+        #expect(try read("{name: shop, apps: [a, b], \(ClientsFile.unusedKeys), apple: [read]}") == [clients[0]])
     }
 
     @Test(arguments: [
-        ("apps: [a], \(key), apple: [all]", "apple takes only: read, write, mass, commerce"),
-        ("apps: [a], \(key), apple: [Read]", "apple takes only: read, write, mass, commerce"),
-        ("apps: [a], \(key), apple: [[read]]", "apple takes only: read, write, mass, commerce"),
-        ("apps: [a], \(key), apple: read", "apple must be a list of rights, or a mapping from apps to such lists"),
-        ("apps: [a], \(key), apple: {a: read}", "apple must be a list of rights, or a mapping from apps to such lists"),
-        ("apps: [a], \(key), apple: {a: [reed]}", "apple takes only: read, write, mass, commerce"),
-        ("apps: [a], \(key), apple: {b: [read]}", "the client may not use the app b: add it to apps first"),
+        ("apps: [a], \(ClientsFile.unusedKeys), apple: [all]", "apple takes only: read, write, mass, commerce"),
+        ("apps: [a], \(ClientsFile.unusedKeys), apple: [Read]", "apple takes only: read, write, mass, commerce"),
+        ("apps: [a], \(ClientsFile.unusedKeys), apple: [[read]]", "apple takes only: read, write, mass, commerce"),
         (
-            "apps: '*', \(key), apple: {'*': [read]}",
+            "apps: [a], \(ClientsFile.unusedKeys), apple: read",
+            "apple must be a list of rights, or a mapping from apps to such lists"
+        ),
+        (
+            "apps: [a], \(ClientsFile.unusedKeys), apple: {a: read}",
+            "apple must be a list of rights, or a mapping from apps to such lists"
+        ),
+        ("apps: [a], \(ClientsFile.unusedKeys), apple: {a: [reed]}", "apple takes only: read, write, mass, commerce"),
+        (
+            "apps: [a], \(ClientsFile.unusedKeys), apple: {b: [read]}",
+            "the client may not use the app b: add it to apps first"
+        ),
+        (
+            "apps: '*', \(ClientsFile.unusedKeys), apple: {'*': [read]}",
             "\"*\" is no app: apple as a list gives rights for each app of the client"
         ),
         (
@@ -72,7 +80,7 @@ struct AppleRightsTests {
             "apps: [a], form: {keys: [], apps: []}",
             "apps is for API keys, and this client has none: move it below form, or add keys"
         ),
-        ("apps: [a], \(key), aple: [read]", "aple is not a field here"),
+        ("apps: [a], \(ClientsFile.unusedKeys), aple: [read]", "aple is not a field here"),
     ])
     func `a fault is named with its line`(fields: String, problem: String) {
         let found = configurationProblems(reading: { try read("{name: shop, \(fields)}") })

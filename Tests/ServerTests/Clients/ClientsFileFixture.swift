@@ -5,13 +5,18 @@ import Receipts
 @testable import Clients
 
 extension ClientsFile {
+    /// The API keys of a client that sends nothing.
+    static let unusedKeys = "keys: [{id: k, hash: \"hmac-sha256:\(String(repeating: "ab", count: 32))\"}]"
+
     /// Reads a text as `clients.yaml`, beside files with these paths and texts.
     init(
         _ text: String, at now: Timestamp = Timestamp(millisecondsSince1970: 0), files: [String: String] = [:],
-        formRules: FormAccountRules = FormAccountRules(), allowsPlainWebhooks: Bool = false
+        formRules: FormAccountRules = FormAccountRules(), allowsPlainWebhooks: Bool = false,
+        signsAnswers: Bool = false
     ) throws(ConfigurationProblems) {
         try self.init(
-            text, path: "clients.yaml", now: now, formRules: formRules, allowsPlainWebhooks: allowsPlainWebhooks
+            text, path: "clients.yaml", now: now, formRules: formRules, allowsPlainWebhooks: allowsPlainWebhooks,
+            signsAnswers: signsAnswers
         ) { path throws(FileFault) in
             guard let text = files[path] else { throw FileFault(path: path, description: "does not exist") }
             return text

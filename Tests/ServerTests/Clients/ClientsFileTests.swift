@@ -55,7 +55,7 @@ struct ClientsFileTests {
     @Test func `each permission has its name`() throws {
         let client = """
             clients:
-            - {name: a, apps: '*', keys: [{id: k, hash: 'hmac-sha256:\(Self.hash)'}], signatures: {},
+            - {name: a, apps: '*', \(ClientsFile.unusedKeys), signatures: {},
                may: [purge, ownership, erase, sign, trace]}
             """
         #expect(try read(client).first?.may == Set(Client.Permission.allCases))

@@ -9,19 +9,17 @@ import Testing
 
 @Suite("The settings of deferred verifications")
 struct DeferralSettingsTests {
-    private static let key = "keys: [{id: k, hash: \"hmac-sha256:\(String(repeating: "ab", count: 32))\"}]"
-
     @Test(arguments: [
         ("", DeferralPolicy.onRequest), (", defer: on_request", .onRequest), (", defer: undecided", .undecided),
         (", defer: degraded", .degraded),
     ])
     func `a client may have answers deferred without a preference`(field: String, policy: DeferralPolicy) throws {
-        #expect(try read("{name: shop, apps: [a], \(Self.key)\(field)}").first?.deferral == policy)
+        #expect(try read("{name: shop, apps: [a], \(ClientsFile.unusedKeys)\(field)}").first?.deferral == policy)
     }
 
     @Test func `another value is a problem, and so is a client without API keys`() {
         for client in [
-            "{name: shop, apps: [a], \(Self.key), defer: always}",
+            "{name: shop, apps: [a], \(ClientsFile.unusedKeys), defer: always}",
             "{name: shop, defer: undecided, form: {keys: [], apps: []}}",
         ] {
             #expect(throws: ConfigurationProblems.self) { try read(client) }
@@ -30,7 +28,7 @@ struct DeferralSettingsTests {
 
     @Test func `clients differ by their setting`() throws {
         let clients = try ["undecided", "degraded"].flatMap {
-            try read("{name: shop, apps: [a], \(Self.key), defer: \($0)}")
+            try read("{name: shop, apps: [a], \(ClientsFile.unusedKeys), defer: \($0)}")
         }
         #expect(Set(clients).count == 2)
     }

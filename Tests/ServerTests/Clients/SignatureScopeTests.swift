@@ -10,8 +10,6 @@ import Testing
 
 @Suite("What clients may have signed")
 struct SignatureScopeTests {
-    private static let key = "keys: [{id: k, hash: \"hmac-sha256:\(String(repeating: "ab", count: 32))\"}]"
-
     @Test func `offers are listed by app and product`() throws {
         let client = try Self.client(
             "{a: {promotional_offers: {monthly: [x, y]}, introductory_offers: [monthly]}, b: {}}")
@@ -102,7 +100,7 @@ struct SignatureScopeTests {
     ])
     func `a fault is named with its line`(fields: String, problem: String) {
         let found = configurationProblems(reading: {
-            try ClientsFile("clients:\n- {name: shop, apps: [a, b], \(Self.key), \(fields)}")
+            try ClientsFile("clients:\n- {name: shop, apps: [a, b], \(ClientsFile.unusedKeys), \(fields)}")
         })
         #expect(found.contains { $0.hasPrefix("clients.yaml:2: \(problem)") }, "\(found)")
     }
@@ -133,7 +131,7 @@ struct SignatureScopeTests {
 
     private static func client(_ signatures: String) throws -> Client {
         let file = try ClientsFile(
-            "clients:\n- {name: shop, apps: [a, b], \(key), may: [sign], signatures: \(signatures)}")
+            "clients:\n- {name: shop, apps: [a, b], \(ClientsFile.unusedKeys), may: [sign], signatures: \(signatures)}")
         return try #require(file.clients.first)
     }
 

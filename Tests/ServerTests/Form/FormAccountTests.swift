@@ -48,7 +48,7 @@ struct FormAccountTests {
             clients:
             - name: shop
               apps: [com.example.a]
-              keys: [{id: one, hash: "hmac-sha256:\(String(repeating: "ab", count: 32))"}]
+              \(ClientsFile.unusedKeys)
               form: {keys: [{hash: "\(hash("act_1"))"}], apps: [{token: t, bundle_id: com.example.a}]}
             """
         let file = try ClientsFile(text, at: Self.now, formRules: rules())

@@ -52,7 +52,7 @@ final class SignatureSite: Sendable {
             clients:
             - name: shop
               apps: [\(app), com.example.other]
-              keys: [{id: k, hash: "hmac-sha256:\(String(repeating: "ab", count: 32))"}]
+              \(ClientsFile.unusedKeys)
               may: [sign]
               signatures: \(signatures)
               limits: \(limits)

@@ -99,8 +99,7 @@ struct AnswerKeysTests {
 
     @Test func `a client that has all its answers signed needs keys`() throws {
         let client = """
-            clients: [{name: shop, apps: '*', signed_answers: true,
-              keys: [{id: k, hash: "hmac-sha256:\(String(repeating: "ab", count: 32))"}]}]
+            clients: [{name: shop, apps: '*', signed_answers: true, \(ClientsFile.unusedKeys)}]
             """
         let files = ["clients.yaml": client, "7.pem": ServerAPIKeyFixture.pem(7)]
         let settings = [
@@ -118,14 +117,9 @@ struct AnswerKeysTests {
 
     @Test(arguments: ["undecided", "degraded"])
     func `a client whose answers are all signed has none deferred`(policy: String) {
-        let key = "keys: [{id: k, hash: \"hmac-sha256:\(String(repeating: "ab", count: 32))\"}]"
         func problems(_ policy: String) -> [String] {
-            let client = "{name: shop, apps: '*', \(key), signed_answers: true, defer: \(policy)}"
-            return configurationProblems(reading: {
-                try ClientsFile(
-                    "clients: [\(client)]", path: "clients.yaml", now: Timestamp(millisecondsSince1970: 0),
-                    signsAnswers: true)
-            })
+            let client = "{name: shop, apps: '*', \(ClientsFile.unusedKeys), signed_answers: true, defer: \(policy)}"
+            return configurationProblems(reading: { try ClientsFile("clients: [\(client)]", signsAnswers: true) })
         }
         #expect(
             problems(policy) == [
