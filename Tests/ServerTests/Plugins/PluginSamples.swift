@@ -65,6 +65,12 @@ enum PluginSamples {
             provenance: Provenance(source: source, cache: .miss, verifiedAt: now), freshUntil: now)
     }
 
+    /// Returns an answer without purchases.
+    static func answer(_ verdict: Verdict) -> Answer {
+        Answer(
+            verdict: verdict, provenance: Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: now)
+    }
+
     /// Returns the JSON of `POST /v1/validate` for an answer, which the plugin accepts.
     static func validated(_ answer: Answer, at moment: Timestamp = now) throws -> ValidatedPayload {
         let reply = ValidateEndpoint().replies(to: VerificationOptions(), with: answer, at: moment).first

@@ -41,7 +41,7 @@ struct PurchaseVerifyTests {
         #expect(json["store"] as? String == "apple")
     }
 
-    @Test func `a subscription has its present state, not that of the period that was sent`() throws {
+    @Test func `a subscription has its present state, whatever period was sent`() throws {
         let old = Samples.period("pro", "1", from: -900, to: -100)
         let new = Samples.period("pro", "2", chain: "1", from: -100, to: 700)
         let json = try Self.verified("1", "pro", in: [old, new])
@@ -91,16 +91,12 @@ struct PurchaseVerifyTests {
     }
 
     @Test(arguments: Rejection.allCases) func `no rejection is valid`(rejection: Rejection) throws {
-        let answer = Answer(
-            verdict: .rejected(rejection),
-            provenance: Provenance(source: .local, cache: .miss, verifiedAt: Samples.now), freshUntil: Samples.now)
+        let answer = Samples.answer(.rejected(rejection))
         Self.expect(try Self.json(of: answer, to: VerificationOptions()), "INAUTHENTIC", isValid: false)
     }
 
     @Test func `without a verdict the answer is an error`() {
-        let answer = Answer(
-            verdict: .undecided(.upstreamDidNotAnswer),
-            provenance: Provenance(source: .local, cache: .miss, verifiedAt: Samples.now), freshUntil: Samples.now)
+        let answer = Samples.answer(.undecided(.upstreamDidNotAnswer))
         let reply = PurchaseVerifyEndpoint().replies(to: VerificationOptions(), with: answer, at: Samples.now).first
         #expect(reply.status.code == 503 && reply.text.contains(#""code":"UPSTREAM_DID_NOT_ANSWER""#))
     }

@@ -232,10 +232,7 @@ struct ValidatedPurchasesTests {
 
     @Test(arguments: Rejection.allCases.map(Verdict.rejected) + UndecidedReason.allCases.map(Verdict.undecided))
     func `no verdict but genuine is ok, and each says why in both places`(verdict: Verdict) throws {
-        let answer = Answer(
-            verdict: verdict, provenance: Provenance(source: .local, cache: .miss, verifiedAt: Samples.now),
-            freshUntil: Samples.now)
-        let payload = try Samples.validated(answer)
+        let payload = try Samples.validated(Samples.answer(verdict))
         let code = if case .rejected = verdict { 6_778_001 } else { 6_778_002 }
         #expect(!payload.isOK && payload.json["code"] as? Int == code && payload.data["code"] as? Int == code)
         let message = payload.json["message"] as? String

@@ -92,18 +92,8 @@ struct SignedClaims {
 
     init(_ reply: Reply, key: ServerAPIKey = ServerAPIKeyFixture.key) throws {
         let jws = try #require(try JSONValue(parsing: Array(reply.text.utf8))["jws"]?.string, "\(reply.text)")
-        let parts = jws.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) }
-        try #require(parts.count == 3)
-        let decoded = try parts.map { part in
-            let bytes = Base64URLDecoder.decode(part.span)
-            return try #require(bytes)
-        }
-        let message = parts[0] + [UInt8(ascii: ".")] + parts[1], point = key.privateKey.publicPoint
-        let found = PublicKey(point: point.span, on: .p256), publicKey = try #require(found), signature = decoded[2]
-        let digest = publicKey.digest(of: message.span, signedES256: signature.span)
-        try #require(digest != nil)
-        header = String(decoding: decoded[0], as: UTF8.self)
-        text = String(decoding: decoded[1], as: UTF8.self)
-        json = try JSONValue(parsing: decoded[1])
+        let verified = try VerifiedJWS(jws) { _ in key.privateKey.publicPoint }
+        (header, text) = (verified.header, verified.payload)
+        json = try JSONValue(parsing: Array(text.utf8))
     }
 }

@@ -17,18 +17,14 @@ struct VerifiedAnswer {
 
     /// - Parameter keySet: the published JWK Set.
     init(_ jws: String, keySet: String) throws {
-        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
-        try #require(parts.count == 3)
-        header = try #require(Self.text(parts[0]).jsonObject)
-        claims = try #require(Self.text(parts[1]).jsonObject)
         let keys = try #require(keySet.jsonObject?["keys"] as? [NSDictionary])
-        let jwk = try #require(keys.first { $0["kid"] as? String == header["kid"] as? String })
-        let point = try ["x", "y"].reduce([4]) { try $0 + Self.bytes(#require(jwk[$1] as? String)[...]) }
-        let made = PublicKey(point: point.span, on: .p256)
-        let key = try #require(made)
-        let signature = try Self.bytes(parts[2])
-        let isSigned = key.digest(of: Array("\(parts[0]).\(parts[1])".utf8).span, signedES256: signature.span) != nil
-        try #require(isSigned)
+        let verified = try VerifiedJWS(jws) { header in
+            let name = try #require(header.jsonObject?["kid"] as? String)
+            let jwk = try #require(keys.first { $0["kid"] as? String == name })
+            return try ["x", "y"].reduce([4]) { try $0 + VerifiedJWS.decode(#require(jwk[$1] as? String)[...]) }
+        }
+        header = try #require(verified.header.jsonObject)
+        claims = try #require(verified.payload.jsonObject)
     }
 
     var answer: NSDictionary? { claims["answer"] as? NSDictionary }
@@ -36,13 +32,6 @@ struct VerifiedAnswer {
     var verdict: String? { answer?["verdict"] as? String }
     var nonce: String? { claims["nonce"] as? String }
     var cache: String? { (answer?["provenance"] as? NSDictionary)?["cache"] as? String }
-
-    private static func bytes(_ text: Substring) throws -> [UInt8] {
-        let bytes = Base64URLDecoder.decode(Array(text.utf8).span)
-        return try #require(bytes)
-    }
-
-    private static func text(_ text: Substring) throws -> String { String(decoding: try bytes(text), as: UTF8.self) }
 
     /// SHA-256 in base64url, as claims have it.
     static func digest(_ bytes: [UInt8]) -> String { Base64.encodeURL(HashFunction.sha256.digest(of: bytes)) }
