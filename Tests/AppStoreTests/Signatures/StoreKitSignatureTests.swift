@@ -57,7 +57,7 @@ struct StoreKitSignatureTests {
                 """
             ),
         ] as [(Sample, String)])
-    func `header and claims are those of Apple's library, byte for byte`(sample: Sample, claims: String) throws {
+    func `header and claims are what Apple's library writes, byte for byte`(sample: Sample, claims: String) throws {
         let jws = try Self.jws(try sample.request)
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
         #expect(parts.count == 3 && parts[0] == "eyJhbGciOiJFUzI1NiIsImtpZCI6IjJYOVI0SFhGMzQiLCJ0eXAiOiJKV1QifQ")
@@ -81,7 +81,7 @@ struct StoreKitSignatureTests {
     // MARK: - The original signature
 
     /// The bytes that Apple's Python library signs for these parts: its own test has them.
-    @Test func `the signed bytes are those of Apple's library`() throws {
+    @Test func `the signed bytes are what Apple's library signs`() throws {
         let offer = try Sample.offer("productId", "offerId")
         let bytes = offer.signedBytes(
             forApp: "bundleId", keyID: "keyId", account: "appaccounttoken", nonce: Self.nonce,
