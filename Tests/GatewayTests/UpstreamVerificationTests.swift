@@ -58,15 +58,6 @@ private struct Fixture {
     }
 }
 
-extension UpstreamTimeouts {
-    /// Time limits that no test reaches, even on a busy machine.
-    fileprivate static let unhurried: UpstreamTimeouts = {
-        var timeouts = UpstreamTimeouts()
-        (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
-        return timeouts
-    }()
-}
-
 extension UpstreamAnswer {
     /// Apple's answer about the sample receipt: it was renewed until 1000.
     fileprivate static let renewed: UpstreamAnswer = {

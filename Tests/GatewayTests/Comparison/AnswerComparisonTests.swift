@@ -14,9 +14,9 @@ import TestSupport
         let testDescription: String
         let sent: [Period]
         let apples: [Period]
-        var change: @Sendable (inout [Transaction]) -> Void = { _ in }
+        let change: @Sendable (inout [Transaction]) -> Void
         /// The time of Apple's answer, in seconds after the receipt was made.
-        var time: Int64 = 3600
+        let time: Int64
         let differences: [String]
 
         init(
@@ -145,7 +145,8 @@ import TestSupport
 
     // MARK: - verifyReceipt and the Server API
 
-    /// Returns the kinds of difference between both interfaces, the first of which answered.
+    /// Returns the kinds of difference between both interfaces.
+    /// - Parameter answers: the interface that answered the client.
     private func kinds(
         _ verifyReceipt: UpstreamAnswer, _ serverAPI: UpstreamResult?, answers: ReceiptUpstream = .verifyReceipt
     ) async throws -> [String]? {

@@ -37,7 +37,7 @@ struct ComparisonSite {
         let verification = UpstreamVerification(
             UpstreamConnection(
                 upstream, customers: customers, receiptUpstream: { _ in answers }, guards: guards,
-                lifecycle: UpstreamLifecycle(configured: LifecycleDates()), timeouts: Self.unhurried),
+                lifecycle: UpstreamLifecycle(configured: LifecycleDates()), timeouts: .unhurried),
             fleet: .embedded(), policy: CachePolicy { 0 }, observe: { _ in }, clock: { clock.time })
         var rules = ComparisonRules()
         (rules.mode, rules.share, rules.requestsPerSecond) = (mode, share, requestsPerSecond)
@@ -49,12 +49,6 @@ struct ComparisonSite {
         (self.receipt, self.clock) = (receipt, clock)
     }
 
-    private static let unhurried: UpstreamTimeouts = {
-        var timeouts = UpstreamTimeouts()
-        (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
-        return timeouts
-    }()
-
     var now: Timestamp { clock.time }
 
     @discardableResult
@@ -65,8 +59,12 @@ struct ComparisonSite {
 
     /// Compares queued answers until there are so many events.
     func compare(events count: Int = 1) async throws {
+        try await compare { count <= events.all.count }
+    }
+
+    private func compare(until isDone: () -> Bool) async throws {
         let running = Task { await comparisons.run() }
-        try await eventually { count <= events.all.count }
+        try await eventually { isDone() }
         running.cancel()
         await running.value
     }
@@ -74,11 +72,8 @@ struct ComparisonSite {
     /// Asks once, and returns the kinds of difference that the comparison found; nil if nothing was compared.
     func kinds(_ mode: Mode = .local, _ pair: ComparisonPair = .localAndApple) async throws -> [String]? {
         try await ask(mode)
-        let running = Task { await comparisons.run() }
         // The store has the result after the event.
-        try await eventually { store.tallies(at: now)[pair] != nil }
-        running.cancel()
-        await running.value
+        try await compare { store.tallies(at: now)[pair] != nil }
         let tally = store.tallies(at: now)[pair]
         guard let tally, tally.compared == 1 else { return nil }
         return tally.kinds.keys.map(\.text).sorted()

@@ -18,11 +18,9 @@ private struct Fixture {
 
     init(_ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
-        var timeouts = UpstreamTimeouts()
-        (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
         verification = UpstreamVerification(
             UpstreamConnection(
-                upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: timeouts),
+                upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: .unhurried),
             fleet: .embedded(), policy: CachePolicy { 0 }, observe: events.observe, clock: { [clock] in clock.time })
         service = RememberingService(
             VerificationService(verifier: CurrentVerifier(Samples.verifier), apple: verification))

@@ -32,12 +32,10 @@ struct CustomerFixture {
         upstream = verifyReceipt
         var ports = FleetPorts.embedded()
         (ports.states, ports.leases) = (states, leases)
-        var timeouts = UpstreamTimeouts()
-        (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
         verification = UpstreamVerification(
             UpstreamConnection(
                 upstream, customers: customers, receiptUpstream: { _ in receiptUpstream }, guards: UpstreamGuards(),
-                lifecycle: lifecycle, timeouts: timeouts),
+                lifecycle: lifecycle, timeouts: .unhurried),
             fleet: ports, policy: CachePolicy { 0 }, observe: events.observe, clock: { [clock] in clock.time })
         invalidation = CacheInvalidation(ports.cache.purges, observe: events.observe)
         self.verifier = CurrentVerifier(verifier)

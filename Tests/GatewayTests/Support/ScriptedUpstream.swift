@@ -113,3 +113,12 @@ final class TestClock: Sendable {
     var time: Timestamp { now.withLock(\.self) }
     func set(_ time: Timestamp) { now.withLock { $0 = time } }
 }
+
+extension UpstreamTimeouts {
+    /// Time limits that no test reaches, even on a busy machine.
+    static let unhurried: UpstreamTimeouts = {
+        var timeouts = UpstreamTimeouts()
+        (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
+        return timeouts
+    }()
+}
