@@ -92,7 +92,7 @@ struct SignedClaims {
 
     init(_ reply: Reply, key: ServerAPIKey = ServerAPIKeyFixture.key) throws {
         let jws = try #require(try JSONValue(parsing: Array(reply.text.utf8))["jws"]?.string, "\(reply.text)")
-        let verified = try VerifiedJWS(jws) { _ in key.privateKey.publicPoint }
+        let verified = try CheckedJWS(jws) { _ in key.privateKey.publicPoint }
         (header, text) = (verified.header, verified.payload)
         json = try JSONValue(parsing: Array(text.utf8))
     }

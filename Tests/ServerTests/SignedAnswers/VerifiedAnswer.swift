@@ -18,10 +18,10 @@ struct VerifiedAnswer {
     /// - Parameter keySet: the published JWK Set.
     init(_ jws: String, keySet: String) throws {
         let keys = try #require(keySet.jsonObject?["keys"] as? [NSDictionary])
-        let verified = try VerifiedJWS(jws) { header in
+        let verified = try CheckedJWS(jws) { header in
             let name = try #require(header.jsonObject?["kid"] as? String)
             let jwk = try #require(keys.first { $0["kid"] as? String == name })
-            return try ["x", "y"].reduce([4]) { try $0 + VerifiedJWS.decode(#require(jwk[$1] as? String)[...]) }
+            return try ["x", "y"].reduce([4]) { try $0 + CheckedJWS.decode(#require(jwk[$1] as? String)[...]) }
         }
         header = try #require(verified.header.jsonObject)
         claims = try #require(verified.payload.jsonObject)

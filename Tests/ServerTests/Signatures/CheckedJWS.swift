@@ -6,7 +6,7 @@ import Testing
 @testable import Receipts
 
 /// A JWS with a genuine signature on P-256.
-struct VerifiedJWS {
+struct CheckedJWS {
     let header: String
     let payload: String
 
