@@ -68,7 +68,7 @@ import TestSupport
                     count += 1
                 }
                 // The next story must not begin before Apple was asked about this one.
-                try await eventually { try await Self.comparisons(of: stage.before) == Double(count) }
+                try await eventually { try await Scrape(stage.before).sum("comparisons_total") == Double(count) }
             }
             for story in SameAnswerTests.stories {
                 stage.apple.play(try Scenario(yaml: "stories: {default: \(story)}"))
@@ -115,15 +115,8 @@ import TestSupport
 
     // MARK: - Metrics
 
-    private static func comparisons(of gateway: RunningGateway) async throws -> Double {
-        try await series(of: "comparisons_total", gateway).reduce(0) { $0 + $1.value }
-    }
-
     private static func differences(of gateway: RunningGateway) async throws -> [String] {
-        try await series(of: "comparison_differences_total", gateway).filter { $0.value > 0 }.map(\.key)
-    }
-
-    private static func series(of family: String, _ gateway: RunningGateway) async throws -> [String: Double] {
-        try await Scrape(gateway).values.filter { $0.key.hasPrefix("receipt_gateway_\(family){") }
+        try await Scrape(gateway).values
+            .filter { $0.key.hasPrefix("receipt_gateway_comparison_differences_total{") && $0.value > 0 }.map(\.key)
     }
 }
