@@ -25,7 +25,7 @@
 
         private static func checkValidation(_ body: [UInt8]) throws {
             let request = try ValidateRequestBody(decoding: body.span)
-            let json = try? JSONValue(parsing: body, limits: PluginBodyLimits.tree)
+            let json = try? JSONValue(parsing: body, limits: treeLimits)
             let transaction = json?["transaction"], field = request.evidenceField.rawValue
             if let json {
                 let id = json["type"]?.string == "application" ? json["id"]?.string ?? "" : ""
@@ -46,19 +46,17 @@
             guard case .evidence(let evidence) = request.subject, case .jws = evidence else {
                 throw BrokenInvariant("other evidence than one JWS")
             }
-            guard let json = try? JSONValue(parsing: body, limits: PluginBodyLimits.tree) else { return }
+            guard let json = try? JSONValue(parsing: body, limits: treeLimits) else { return }
             try expect(json["store"]?.string == "apple", "another store than was sent")
             let expected = json["expectedProductId"]?.string ?? ""
             try expect(sameBytes(request.options.expectedProductID ?? "", expected), "another product than was sent")
             try evidence.check(isSentAs: json["jws"]?.string.map { Array($0.utf8) })
         }
 
+        private static let treeLimits = JSONValue.Limits(bytes: 4096, depth: 24, values: 4096)
+
         /// Unicode treats some different texts as equal.
         private static func sameBytes(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
-    }
-
-    private enum PluginBodyLimits {
-        static let tree = JSONValue.Limits(bytes: 4096, depth: 24, values: 4096)
     }
 
     extension Evidence {
