@@ -143,7 +143,8 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `the paths of the data plane are those of docs/api.yaml, each with its label in the metrics`() throws {
+    @Test func `the paths of the data plane are the paths in docs/api.yaml, each with its label in the metrics`() throws
+    {
         let paths = try Self.paths(of: Self.api())
         let served = paths.filter { path in
             let servers = path.value["servers"] as? [[String: String]]

@@ -85,7 +85,7 @@ struct CustomerFixture {
 }
 
 struct TransactionLookupTests {
-    @Test func `Apple's answer about an ID is that of the customer`() async throws {
+    @Test func `Apple's answer about an ID is the answer about its customer`() async throws {
         let fixture = CustomerFixture(["12": [.answered(.customer())]])
         let answer = try await fixture.ask("12", at: 300)
         #expect(answer.verdict == .genuine && answer.environment == .sandbox)

@@ -89,7 +89,7 @@ struct AppleRightsTests {
 
     // MARK: - Unknown transaction IDs
 
-    @Test func `the limit of unknown transaction IDs is read, or that of the defaults`() throws {
+    @Test func `the limit of unknown transaction IDs is read, or the limit of the defaults`() throws {
         let clients = try read(
             """
             {name: a, apps: '*', keys: []}

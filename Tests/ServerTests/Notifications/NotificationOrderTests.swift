@@ -123,14 +123,14 @@ extension CustomerStory {
             originalTransactionID: event.transaction.originalTransactionID ?? "")
     }
 
-    /// The dates of signing that hold in the end, by transaction ID, and that of the plan.
+    /// The dates of signing that hold in the end, by transaction ID, and the plan's date.
     fileprivate var finalSignatures: [String: Timestamp] {
         var dates = finalTransactions.compactMapValues(\.signedDate)
         dates["plan"] = finalState?.signedDate
         return dates
     }
 
-    /// Returns the same of a store.
+    /// Returns these dates as a store has them.
     fileprivate func signatures(in store: RedisNotifications) async throws -> [String: Timestamp] {
         let chains = Array(Set(events.map { chain(of: $0) }))
         let states = try #require(await store.states(of: chains))
