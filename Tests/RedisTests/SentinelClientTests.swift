@@ -39,7 +39,7 @@ import TestSupport
             async let running: Void = load.run(test.client) { RedisWord("key \($0 % 50)") }
             try await test.until { load.all.count > 200 }
             redis.nodes[0].kill()
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains { event in
                     if case .mastersChanged(let masters) = event {
                         masters != [redis.nodes[0].address]
@@ -77,7 +77,7 @@ import TestSupport
         try await Self.with(redis) { test in
             try await test.connected(masters: 1)
             try redis.sentinels[0].ask("SENTINEL", "FAILOVER", RedisSentinels.masterName)
-            await test.log.wait(for: .mastersChanged([redis.nodes[1].address]))
+            try await test.log.wait(for: .mastersChanged([redis.nodes[1].address]))
             try await test.until { await self.set(test) == .success(.status("OK")) }
             try await test.until { test.client.health == .connected(2) }
         }
@@ -99,7 +99,7 @@ import TestSupport
         try await Self.with(redis) { test in
             try await test.connected(masters: 1)
             for sentinel in redis.sentinels { sentinel.kill() }
-            await test.log.wait(for: .mastersUnknown, count: 3)
+            try await test.log.wait(for: .mastersUnknown, count: 3)
             #expect(await set(test) == .success(.status("OK")))
         }
     }

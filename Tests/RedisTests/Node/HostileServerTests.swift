@@ -19,8 +19,8 @@ struct HostileServerTests {
                 #expect(
                     await test.node.send([RedisCommand("GET", key: "a"), RedisCommand("GET", key: "b")]).last
                         == .failure(.protocolViolation))
-                await test.log.wait(for: .disconnected(.commands, .protocolViolation))
-                await test.log.wait(for: .connected(.commands), count: 2)
+                try await test.log.wait(for: .disconnected(.commands, .protocolViolation))
+                try await test.log.wait(for: .connected(.commands), count: 2)
             }
         }
     }
@@ -29,7 +29,7 @@ struct HostileServerTests {
         try await HostileServer.with([.answer(":1\r\n:2\r\n")]) { address in
             try await TestNode.with(address) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.success(.integer(1))])
-                await test.log.wait(for: .disconnected(.commands, .protocolViolation))
+                try await test.log.wait(for: .disconnected(.commands, .protocolViolation))
             }
         }
     }
@@ -47,7 +47,7 @@ struct HostileServerTests {
             // It passes.
             try await TestNode.with(address, { $0.commandDeadline = .milliseconds(50) }) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.timeout)])
-                await test.log.wait(for: .disconnected(.commands, .stalled))
+                try await test.log.wait(for: .disconnected(.commands, .stalled))
             }
         }
     }
@@ -67,7 +67,7 @@ struct HostileServerTests {
             // It passes.
             try await TestNode.with(address, waits: false, { $0.connectDeadline = .milliseconds(50) }) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.notConnected)])
-                await test.log.wait(for: .connectFailed(.commands, .stalled), count: 2)
+                try await test.log.wait(for: .connectFailed(.commands, .stalled), count: 2)
                 #expect(test.node.health == .disconnected(.stalled))
             }
         }
@@ -81,7 +81,7 @@ struct HostileServerTests {
         try await HostileServer.with([], greets: false, greeting: "-\(line)\r\n") { address in
             try await TestNode.with(address, waits: false, { $0.reconnection.afterRefusal = .seconds(3600) }) { test in
                 let fault = RedisConnectionFault.refused(RedisRefusal(line: line))
-                await test.log.wait(for: .connectFailed(.commands, fault), count: 2)
+                try await test.log.wait(for: .connectFailed(.commands, fault), count: 2)
                 #expect(test.node.health == .disconnected(fault))
             }
         }

@@ -27,7 +27,7 @@ struct LoginTests {
                 configuration.trackedPrefixes = ["rc:"]
             }
         ) { test in
-            await test.log.wait(for: .flushed(.subscribed))
+            try await test.log.wait(for: .flushed(.subscribed))
             #expect(
                 await test.node.send([Self.script.call(keys: ["rc:a"], ["1"]), RedisCommand("GET", key: "rc:a")])
                     == [.success(.status("OK")), .success(.text("1"))])
@@ -51,7 +51,7 @@ struct LoginTests {
                 $0.credentials = .init(user: user, password: password)
             }
         ) { test in
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains { if case .connectFailed(.commands, .refused) = $0 { true } else { false } }
             }
             #expect(test.node.health.misconfiguration?.kind == kind)
@@ -63,7 +63,7 @@ struct LoginTests {
                 let mend = RedisCommand(words.map { RedisWord($0) }, key: nil)
                 #expect(await mender.node.send([mend]) == [.success(.status("OK"))])
             }
-            await test.log.wait(for: .connected(.commands))
+            try await test.log.wait(for: .connected(.commands))
             #expect(test.node.health == .connected(1))
         }
     }
@@ -71,7 +71,7 @@ struct LoginTests {
     @Test func `an error that repeats the password is not shown`() async throws {
         let redis = try await RealServer.redis(["--rename-command", "AUTH", ""])
         try await TestNode.with(redis.address, waits: false, { $0.credentials.password = "very-secret" }) { test in
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains { if case .connectFailed(.commands, .refused) = $0 { true } else { false } }
             }
             #expect(test.node.health.misconfiguration?.line == "ERR unknown command 'AUTH'")
@@ -81,7 +81,7 @@ struct LoginTests {
     @Test func `a database that does not exist is a fault of the configuration`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, waits: false, { $0.database = 99 }) { test in
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains { if case .connectFailed(.commands, .refused) = $0 { true } else { false } }
             }
             #expect(test.node.health.misconfiguration?.line == "ERR DB index is out of range")
@@ -105,7 +105,7 @@ struct LoginTests {
                 ($0.credentials, $0.trackedPrefixes) = (.init(user: "gateway", password: "secret"), ["rc:"])
             }
         ) { test in
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains { if case .connectFailed(.subscriber, .refused) = $0 { true } else { false } }
             }
             #expect(test.node.health.misconfiguration?.kind == .noPermission)

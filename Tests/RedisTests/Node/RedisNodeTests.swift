@@ -54,10 +54,10 @@ struct RedisNodeTests {
         try await TestNode.with(redis.address, { $0.commandDeadline = .milliseconds(50) }) { test in
             redis.freeze()
             #expect(await test.node.send([RedisCommand("INCR", key: "n")]) == [.failure(.timeout)])
-            await test.log.wait(for: .disconnected(.commands, .stalled))
+            try await test.log.wait(for: .disconnected(.commands, .stalled))
             #expect(await test.node.send([RedisCommand("INCR", key: "n")]) == [.failure(.notConnected)])
             redis.thaw()
-            await test.log.wait(for: .connected(.commands), count: 2)
+            try await test.log.wait(for: .connected(.commands), count: 2)
             // On a busy machine a reply may take longer than this short deadline.
             try await eventually { await test.node.send([RedisCommand("ECHO", "mine")]) == [.success(.text("mine"))] }
         }
@@ -67,10 +67,10 @@ struct RedisNodeTests {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, loops: 2) { test in
             redis.kill()
-            await test.log.wait(for: .disconnected(.commands, .closed), count: 2)
+            try await test.log.wait(for: .disconnected(.commands, .closed), count: 2)
             #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.notConnected)])
             try await redis.start()
-            await test.log.wait(for: .connected(.commands), count: 4)
+            try await test.log.wait(for: .connected(.commands), count: 4)
             #expect(await test.node.send([RedisCommand("PING")]) == [.success(.status("PONG"))])
         }
     }

@@ -21,7 +21,7 @@ struct RefusalTests {
             _ = await test.node.send([
                 RedisCommand("SCRIPT", "FLUSH"), RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no"),
             ])
-            await test.log.wait(for: .connected(.commands), count: 2)
+            try await test.log.wait(for: .connected(.commands), count: 2)
             #expect(await test.node.send([Self.script.call(keys: ["n"], [])]) == [.success(.integer(3))])
         }
     }
@@ -42,7 +42,7 @@ struct RefusalTests {
             _ = await test.node.send([RedisCommand("REPLICAOF", "127.0.0.1", "1")])
             let results = await test.node.send([RedisCommand("SET", key: "a", "1"), RedisCommand("PING")])
             #expect(results.map(\.refusalKind) == [.readOnly, nil])
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains { event in
                     if case .disconnected(.commands, .refused(let refusal)) = event {
                         refusal.kind == .readOnly
@@ -51,7 +51,7 @@ struct RefusalTests {
                     }
                 }
             }
-            await test.log.wait(for: .connected(.commands), count: 2)
+            try await test.log.wait(for: .connected(.commands), count: 2)
             #expect(test.node.health == .connected(1))
         }
     }
@@ -61,7 +61,7 @@ struct RefusalTests {
             ["--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "no"])
         try await TestNode.with(redis.address, waits: false, { $0.reconnection.afterRefusal = .seconds(3600) }) {
             test in
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains { event in
                     if case .connectFailed(.commands, .refused(let refusal)) = event {
                         refusal.kind == .masterDown

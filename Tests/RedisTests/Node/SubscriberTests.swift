@@ -11,16 +11,16 @@ struct SubscriberTests {
     @Test func `changes of tracked names are announced, and flushes`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:", "gw:"] }) { test in
-            await test.log.wait(for: .flushed(.subscribed))
+            try await test.log.wait(for: .flushed(.subscribed))
             _ = await test.node.send([RedisCommand("SET", key: "other", "1")])
             _ = await test.node.send([RedisCommand("SET", key: "rc:1", "1")])
-            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
+            try await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
             _ = await test.node.send([RedisCommand("DEL", key: "rc:1")])
-            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]), count: 2)
+            try await test.log.wait(for: .invalidated([Array("rc:1".utf8)]), count: 2)
             _ = await test.node.send([RedisCommand("SET", key: "gw:1", "1", "PX", "1")])
-            await test.log.wait(for: .invalidated([Array("gw:1".utf8)]))
+            try await test.log.wait(for: .invalidated([Array("gw:1".utf8)]))
             _ = await test.node.send([RedisCommand("FLUSHALL")])
-            await test.log.wait(for: .flushed(.told))
+            try await test.log.wait(for: .flushed(.told))
             #expect(!test.log.events.contains(.invalidated([Array("other".utf8)])))
         }
     }
@@ -28,9 +28,9 @@ struct SubscriberTests {
     @Test func `a channel works without tracking`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.channels = ["news"] }) { test in
-            await test.log.wait(for: .connected(.subscriber))
+            try await test.log.wait(for: .connected(.subscriber))
             _ = await test.node.send([RedisCommand("PUBLISH", "news", "hello")])
-            await test.log.wait(for: .published(channel: "news", message: Array("hello".utf8)))
+            try await test.log.wait(for: .published(channel: "news", message: Array("hello".utf8)))
             #expect(!test.log.events.contains(.flushed(.subscribed)))
         }
     }
@@ -38,14 +38,14 @@ struct SubscriberTests {
     @Test func `after CLIENT KILL both reconnect, and cached values are flushed`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:"] }) { test in
-            await test.log.wait(for: .flushed(.subscribed))
+            try await test.log.wait(for: .flushed(.subscribed))
             _ = await test.node.send([RedisCommand("CLIENT", "KILL", "TYPE", "pubsub")])
-            await test.log.wait(for: .flushed(.subscriberLost))
-            await test.log.wait(for: .flushed(.subscribed), count: 2)
+            try await test.log.wait(for: .flushed(.subscriberLost))
+            try await test.log.wait(for: .flushed(.subscribed), count: 2)
             _ = await test.node.send([RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")])
-            await test.log.wait(for: .connected(.commands), count: 2)
+            try await test.log.wait(for: .connected(.commands), count: 2)
             _ = await test.node.send([RedisCommand("SET", key: "rc:1", "1")])
-            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
+            try await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
         }
     }
 
@@ -58,27 +58,27 @@ struct SubscriberTests {
                 $0.connectDeadline = Patience.forLimit
             }
         ) { test in
-            await test.log.wait(for: .flushed(.subscribed))
+            try await test.log.wait(for: .flushed(.subscribed))
             redis.freeze()
-            await test.log.wait(for: .disconnected(.subscriber, .stalled))
-            await test.log.wait(for: .flushed(.subscriberLost))
-            await test.log.wait(for: .connectFailed(.subscriber, .stalled))
+            try await test.log.wait(for: .disconnected(.subscriber, .stalled))
+            try await test.log.wait(for: .flushed(.subscriberLost))
+            try await test.log.wait(for: .connectFailed(.subscriber, .stalled))
             redis.thaw()
-            await test.log.wait(for: .flushed(.subscribed), count: 2)
+            try await test.log.wait(for: .flushed(.subscribed), count: 2)
         }
     }
 
     @Test func `a restart is reported as a flush`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:"] }) { test in
-            await test.log.wait(for: .flushed(.subscribed))
+            try await test.log.wait(for: .flushed(.subscribed))
             redis.kill()
-            await test.log.wait(for: .flushed(.subscriberLost))
+            try await test.log.wait(for: .flushed(.subscriberLost))
             try await redis.start()
-            await test.log.wait(for: .flushed(.subscribed), count: 2)
-            await test.log.wait(for: .connected(.commands), count: 2)
+            try await test.log.wait(for: .flushed(.subscribed), count: 2)
+            try await test.log.wait(for: .connected(.commands), count: 2)
             _ = await test.node.send([RedisCommand("SET", key: "rc:1", "1")])
-            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
+            try await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
         }
     }
 }

@@ -29,7 +29,7 @@ struct TransportTests {
         let redis = try await redis(hosts: ["127.0.0.1"])
         let tls = try redis.tls(showsCertificate: true)
         try await TestNode.with(redis.address, loops: 2, { ($0.tls, $0.trackedPrefixes) = (tls, ["rc:"]) }) { test in
-            await test.log.wait(for: .flushed(.subscribed))
+            try await test.log.wait(for: .flushed(.subscribed))
             let value = RedisWord(String(repeating: "x", count: 1 << 20))
             #expect(
                 await test.node.send([RedisCommand("SET", key: "rc:a", value), RedisCommand("GET", key: "rc:a")])
@@ -84,7 +84,7 @@ struct TransportTests {
             try await TestNode.with(address, waits: false, { ($0.tls, $0.connectDeadline) = (tls, .milliseconds(200)) })
             {
                 test in
-                await test.log.wait { $0.contains { if case .connectFailed = $0 { true } else { false } } }
+                try await test.log.wait { $0.contains { if case .connectFailed = $0 { true } else { false } } }
                 #expect(test.log.connections(.commands) == 0)
             }
         }
@@ -103,7 +103,7 @@ struct TransportTests {
         to address: RedisAddress, _ tls: RedisTLS, _ expected: RedisTLSFault
     ) async throws {
         try await TestNode.with(address, waits: false, { $0.tls = tls }) { test in
-            await test.log.wait { events in
+            try await test.log.wait { events in
                 events.contains(.connectFailed(.commands, .tls(expected)))
             }
             #expect(test.log.connections(.commands) == 0)

@@ -27,7 +27,7 @@ struct TestNode {
         let test = TestNode(configuration, group)
         test.node.start()
         do {
-            if waits { await test.log.wait(for: .connected(.commands), count: loops) }
+            if waits { try await test.log.wait(for: .connected(.commands), count: loops) }
             try await body(test)
         } catch {
             await test.node.shutdown()

@@ -73,28 +73,34 @@ struct EventStreamTests {
     }
 
     @Test(.eventSite(limits: ClientLimits(concurrency: 1)))
-    func `a wait holds no concurrency slot, and has a limit of its own`() async throws {
-        try await Self.wait(site, WaitingReaders.Limits.perClient) {
+    func `a wait holds no concurrency slot`() async throws {
+        async let answer = site.get("?wait=60")
+        try await eventually { site.watcher.count == 1 }
+        #expect(try await site.get().status == 200)
+        site.add(1)
+        #expect(try await answer.status == 200)
+    }
+
+    // A client that has gone is noticed by a comment that cannot be sent.
+    @Test(.eventSite(limits: ClientLimits(concurrency: 1), settings: { $0.streamTimes.heartbeat = .milliseconds(100) }))
+    func `those who wait have a limit of their own`() async throws {
+        try await Self.streams(site, WaitingReaders.Limits.perClient) {
             #expect(try await site.get().status == 200)
             let refused = try await site.get("?wait=1")
             #expect(refused.status == 429 && refused.raw?.body.contains(#"["waiting_readers"]"#) == true)
             #expect(try await site.get("?wait=1", as: "news").status == 200)
             let stream = try await site.get("", ["Accept: text/event-stream"])
             #expect(stream.status == 429 && stream.code == "quota_exceeded")
-            site.add(1)
         }
-        #expect(try await site.get("?wait=1").status == 200, "the slots are free again")
+        try await eventually("the slots are free again") { try await site.get("?wait=1").status == 200 }
     }
 
-    /// Sends nested requests that wait, and reads their answers after `body`.
-    private static func wait(_ site: EventSite, _ count: Int, then body: () async throws -> Void) async throws {
+    /// Runs `body` beside nested streams: these last longer than the longest wait.
+    private static func streams(_ site: EventSite, _ count: Int, _ body: () async throws -> Void) async throws {
         guard count > 0 else { return try await body() }
-        let waiting = site.watcher.count
-        try await RawConnection.with(port: site.port) { connection in
-            try await connection.send(site.request("?wait=60"))
-            try await eventually { site.watcher.count == waiting + 1 }
-            try await wait(site, count - 1, then: body)
-            #expect(try await connection.answer()?.status == 200)
+        try await site.stream { stream in
+            #expect(try await stream.text(upTo: "\n\n").contains("retry: "))
+            try await streams(site, count - 1, body)
         }
     }
 
