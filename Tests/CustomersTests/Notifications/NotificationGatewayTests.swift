@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Cryptography
+import Foundation
+import ReceiptForge
+import Receipts
+import Telemetry
+import Testing
+import TestSupport
+
+@testable import Clients
+@testable import Server
+@testable import ServerTestSupport
+@testable import Settings
+
+/// Apple's notifications and their effects in a whole gateway.
+@Suite("Notifications in a gateway", .timeLimit(.patient))
+struct NotificationGatewayTests {
+    private static let path = "POST /apple/notifications"
+    private static let json = ["Content-Type: application/json"]
+
+    @Test(arguments: [true, false])
+    func `a refund changes the answer about the purchase, also a cached one`(isAppleEnabled: Bool) async throws {
+        try await Self.with({ $0.apple.isEnabled = isAppleEnabled }) { gateway in
+            let body = try SignedSamples.body([
+                "signed_transactions": [SignedSamples.text(TransactionContents())]
+            ])
+            #expect(try await Self.verify(body, gateway) == Verified(state: "active", source: "local", cache: "miss"))
+            #expect(try await Self.verify(body, gateway) == Verified(state: "active", source: "local", cache: "near"))
+            #expect(try await Self.post(Self.refund, gateway)?.status == 200)
+            try await eventually { try await Self.verify(body, gateway).state == "revoked" }
+            #expect(try await Self.verify(body, gateway).source == "notification")
+        }
+    }
+
+    @Test func `an effect is counted, and a scrape has the state of the queue`() async throws {
+        try await Self.with { gateway in
+            for _ in 1...2 { #expect(try await Self.post(Self.refund, gateway)?.status == 200) }
+            // After the next survey. Time stands still.
+            let lines = [
+                #"notification_last_age_seconds{bundle_id="com.example.forge"} 0"#,
+                #"notifications_applied_total{effect="changed"} 1"#, "notification_apply_seconds_count 1",
+                #"notifications_received_total{version="v2",origin="posted",outcome="duplicate"} 1"#,
+                "notification_backlog_entries 0", "notification_backlog_bytes 0", "notification_dead_letters 0",
+                "notification_oldest_pending_seconds 0",
+            ]
+            try await eventually {
+                let text = gateway.server.metrics.text()
+                return lines.allSatisfy { text.contains("\nreceipt_gateway_\($0)\n") }
+            }
+        }
+    }
+
+    @Test func `without Redis nothing is stored, unless that is permitted`() async throws {
+        try await Self.with({ $0.notifications.allowsVolatile = false }) { gateway in
+            let answer = try await Self.post(Self.refund, gateway)
+            #expect(answer?.status == 503 && answer?.headers["retry-after"] == "60")
+            #expect(answer?.body.jsonObject?["fault"] as? String == "store_volatile")
+        }
+    }
+
+    @Test func `with a clients file its apps are served, and Apple needs no key`() async throws {
+        let file = try Self.file(
+            """
+            clients: [{name: shop, apps: [com.example.forge], keys: []}]
+            apps: [{bundle_id: com.example.numbered, app_apple_id: 7}]
+            """)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await Self.with({
+            $0.clientsFile = file.path
+            $0.apiKeyPepper = Secret("a pepper for the tests")
+        }) { gateway in
+            #expect(try await Self.post(Self.refund, gateway)?.status == 200)
+            for (app, status) in [("com.example.numbered", 200), ("com.example.other", 503)] {
+                let test = SignedNotifications.v2(about: nil) { $0.data?.bundleID = app }
+                #expect(try await Self.post(test, gateway)?.status == status, "\(app)")
+            }
+            // The other path, as any that is not there, needs a key.
+            let answer = try await gateway.ask("\(Self.path)/a-token-of-sixteen-characters", Self.json, body: "{}")
+            #expect(answer?.status == 401)
+        }
+    }
+
+    @Test func `a slash at the end of the path is ignored`() async throws {
+        let text = "a-token-of-sixteen-characters"
+        let token = try NotificationToken(configuration: text)
+        for (setToken, ending, status) in [
+            (nil, "/", 200), (nil, "//", 404), (token, "/\(text)/", 200), (token, "/\(text)//", 404), (token, "/", 404),
+        ] as [(NotificationToken?, String, Int)] {
+            try await Self.with({ $0.notifications.token = setToken }) { gateway in
+                let answer = try await gateway.ask(Self.path + ending, Self.json, body: Self.refund)
+                #expect(answer?.status == status, "\(ending)")
+            }
+        }
+    }
+
+    @Test func `a problem ends the connection, and a page of another site may post as anyone may`() async throws {
+        try await Self.with { gateway in
+            let foreign = Self.json + ["Origin: https://example.com", "Sec-Fetch-Site: cross-site"]
+            let answer = try await gateway.ask(Self.path, foreign, body: "{}")
+            #expect(answer?.status == 400 && answer?.headers["connection"] == "close")
+            #expect(try await gateway.ask("GET /apple/notifications")?.headers["allow"] == "POST, OPTIONS")
+        }
+    }
+
+    @Test func `a body beyond four mebibytes is not read`() async throws {
+        try await Self.with { gateway in
+            let answer = try await gateway.send(
+                "\(Self.path) HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4194305\r\n\r\n")
+            #expect(answer?.status == 413)
+        }
+    }
+
+    // MARK: - Steps
+
+    /// A refund of the sample transaction, signed after the sample.
+    private static let refund: String = {
+        var transaction = TransactionContents()
+        transaction.signedDate = TransactionContents.signedByDefault.advanced(by: .seconds(5))
+        transaction.revocationDate = TransactionContents.signedByDefault.advanced(by: .seconds(4))
+        transaction.revocationReason = 0
+        return SignedNotifications.v2(about: transaction) { contents in
+            contents.notificationType = "REFUND"
+            contents.signedDate = transaction.signedDate
+        }
+    }()
+
+    private struct Verified: Equatable {
+        var state: String?
+        var source: String?
+        var cache: String?
+    }
+
+    private static func verify(_ body: String, _ gateway: RunningGateway) async throws -> Verified {
+        let answer = try await gateway.ask("POST /v1/verify", json, body: body)
+        let members = answer?.body.jsonObject
+        let provenance = members?["provenance"] as? NSDictionary
+        let subscription = (members?["subscriptions"] as? [NSDictionary])?.first
+        return Verified(
+            state: subscription?["state"] as? String, source: provenance?["source"] as? String,
+            cache: provenance?["cache"] as? String)
+    }
+
+    private static func post(_ body: String, _ gateway: RunningGateway) async throws -> RawAnswer? {
+        try await gateway.ask(path, json, body: body)
+    }
+
+    private static func file(_ text: String) throws -> URL {
+        let file = FileManager.default.temporaryDirectory.appending(component: "notifications-\(UUID().uuidString)")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return file
+    }
+
+    /// Runs a gateway that trusts the forge's root, and keeps notifications without Redis.
+    private static func with(
+        _ change: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let root = try file(SignedSamples.pki.root.pem)
+        defer { try? FileManager.default.removeItem(at: root) }
+        try await RunningGateway.with(
+            {
+                $0.trustRoots = [TrustRoot(path: root.path, environments: [.production, .sandbox])]
+                $0.notifications.allowsVolatile = true
+                change(&$0)
+            }, dependencies: { $0.clock = { SignedSamples.now } }, body)
+    }
+}

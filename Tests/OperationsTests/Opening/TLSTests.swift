@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Cryptography
+import Foundation
+import Receipts
+import Testing
+import TestSupport
+
+@testable import Clients
+@testable import HTTPServer
+@testable import Server
+@testable import ServerTestSupport
+@testable import Settings
+@testable import Telemetry
+
+/// TLS at both ports, held against openssl(1).
+@Suite("TLS at the door", .timeLimit(.patient))
+struct TLSTests {
+    private static let request = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    private static func connect(
+        _ folder: CertificateFolder, _ port: Int, _ options: String..., request: String = request
+    ) throws -> (status: Int32, output: String) {
+        try folder.openssl(
+            ["s_client", "-connect", "127.0.0.1:\(port)", "-servername", "localhost", "-CAfile", folder.path("a.pem")]
+                + options, input: request)
+    }
+
+    @Test func `both ports serve TLS 1.2 and 1.3 with http 1.1, and nothing older`() async throws {
+        let folder = try CertificateFolder()
+        try folder.makeCertificate("a")
+        try await RunningGateway.with({ configuration in
+            (configuration.http.listener.tls, configuration.admin.tls) = (folder.files("a"), folder.files("a"))
+        }) { gateway in
+            for port in [gateway.port, gateway.adminPort] {
+                let probe = port == gateway.port ? Self.request.replacing("livez", with: "readyz") : Self.request
+                for version in ["-tls1_2", "-tls1_3"] {
+                    let answer = try Self.connect(
+                        folder, port, version, "-alpn", "h2,http/1.1", "-ign_eof", request: probe)
+                    #expect(answer.output.contains("HTTP/1.1 200"), "\(answer.output)")
+                    #expect(answer.output.contains("ALPN protocol: http/1.1"))
+                    #expect(answer.output.contains("Verify return code: 0 (ok)"))
+                }
+                let old = try Self.connect(folder, port, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
+                #expect(old.status != 0 && !old.output.contains("HTTP/1.1"), "\(old.output)")
+            }
+            for weak in ["AES128-SHA", "ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA"] {
+                #expect(try Self.connect(folder, gateway.port, "-tls1_2", "-cipher", weak).status != 0, "\(weak)")
+            }
+        }
+    }
+
+    @Test func `the span of a request over TLS says https`() async throws {
+        let folder = try CertificateFolder(), collector = SpanCollector()
+        try folder.makeCertificate("a")
+        try await collector.run { url in
+            try await RunningGateway.with({ configuration in
+                (configuration.http.listener.tls, configuration.traces.endpoint) = (folder.files("a"), url)
+            }) { gateway in
+                let request = Self.request.replacing("livez", with: "nowhere")
+                let answer = try Self.connect(folder, gateway.port, "-ign_eof", request: request)
+                #expect(answer.output.contains("HTTP/1.1 404"), "\(answer.output)")
+            }
+        }
+        #expect(collector.spans.filter { $0.kind == "2" }.map { $0.attributes["url.scheme"] } == ["https"])
+    }
+
+    @Test func `renegotiation is refused`() async throws {
+        let folder = try CertificateFolder()
+        try folder.makeCertificate("a")
+        try await RunningGateway.with({ $0.http.listener.tls = folder.files("a") }) { gateway in
+            // A line with R makes s_client renegotiate.
+            let answer = try Self.connect(folder, gateway.port, "-tls1_2", request: "R\n")
+            #expect(answer.output.contains("RENEGOTIATING") && !answer.output.contains("HTTP/1.1"), "\(answer.output)")
+            #expect(answer.status != 0, "\(answer.output)")
+        }
+    }
+
+    @Test func `plain HTTP at a port with TLS gets no answer`() async throws {
+        let folder = try CertificateFolder()
+        try folder.makeCertificate("a")
+        try await RunningGateway.with({ $0.http.listener.tls = folder.files("a") }) { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(Self.request)
+                #expect(try await !connection.text(upTo: "HTTP/1.1").contains("HTTP/1.1"))
+            }
+            let text = gateway.server.metrics.text()
+            #expect(text.contains(#"receipt_gateway_http_opening_failures_total{cause="tls_handshake"} 1"#))
+        }
+    }
+
+    @Test func `a handshake that does not end is cut off`() async throws {
+        let folder = try CertificateFolder()
+        try folder.makeCertificate("a")
+        try await RunningGateway.with({ configuration in
+            configuration.http.listener.tls = folder.files("a")
+            configuration.http.deadlines.handshake = .milliseconds(100)
+        }) { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                // A record that says that more follows.
+                try await connection.send("\u{16}\u{3}\u{1}\u{0}\u{64}")
+                #expect(try await connection.isClosed())
+            }
+            let text = gateway.server.metrics.text()
+            #expect(text.contains(#"receipt_gateway_http_opening_failures_total{cause="tls_unfinished"} 1"#))
+        }
+    }
+
+    @Test func `an address beyond its limit is refused before the handshake`() async throws {
+        let folder = try CertificateFolder()
+        try folder.makeCertificate("a")
+        try await RunningGateway.with({ configuration in
+            configuration.http.listener.tls = folder.files("a")
+            configuration.http.limits.connectionsPerAddress = 1
+        }) { gateway in
+            try await RawConnection.with(port: gateway.port) { _ in
+                try await eventually { gateway.server.metrics.text().contains("receipt_gateway_http_connections 1") }
+                try await RawConnection.with(port: gateway.port) { refused in
+                    let isClosed = try await refused.isClosed()
+                    #expect(isClosed)
+                }
+            }
+            #expect(gateway.server.metrics.text().contains("receipt_gateway_http_connections_refused_total 1"))
+        }
+    }
+
+    // MARK: - Files
+
+    @Test func `each fault of the files is named with its setting`() throws {
+        let folder = try CertificateFolder()
+        for name in ["a", "b"] { try folder.makeCertificate(name) }
+        try folder.makeCertificate("issued", issuer: "a")
+        try folder.write("no certificate", to: "text")
+        let cases: [(String?, String?, String?, String)] = [
+            ("a.pem", nil, nil, "gateway.http.tls.key_file: is missing"),
+            (nil, "a.key", nil, "gateway.http.tls.key_file: needs gateway.http.tls.certificate_file"),
+            (nil, nil, "a.pem", "gateway.http.tls.client_ca_file: needs gateway.http.tls.certificate_file"),
+            ("text", "a.key", nil, "text contains no PEM certificate"),
+            ("a.pem", "text", nil, "text contains no private key in PEM without a passphrase"),
+            ("a.pem", "b.key", nil, "b.key does not belong to the first certificate in"),
+            ("a.pem", "none", nil, "none does not exist"),
+            ("a.pem", "a.key", "text", "text contains no PEM certificate"),
+            ("a.pem", "a.key", "issued.pem", "issued.pem contains no root: add the root"),
+        ]
+        for (certificate, key, authorities, fault) in cases {
+            var files = TLSFiles()
+            files.certificate = certificate.map(folder.path)
+            (files.key, files.clientAuthorities) = (key.map(folder.path), authorities.map(folder.path))
+            let problems = ConfigurationProblems.of { () throws(ConfigurationProblems) in
+                _ = try ServerCertificate(files, of: "gateway.http.tls")
+            }
+            #expect(problems.count == 1 && problems.first?.description.contains(fault) == true, "\(problems)")
+        }
+        #expect(try ServerCertificate(TLSFiles(), of: "gateway.http.tls") == nil)
+    }
+
+    @Test func `new connections get a replaced certificate, and open connections stay`() async throws {
+        let folder = try CertificateFolder()
+        for name in ["a", "b"] { try folder.makeCertificate(name) }
+        let current = CurrentServerCertificates(
+            ServerCertificates(data: try ServerCertificate(folder.files("a"), of: "gateway.http.tls")))
+        let first = try #require(current.now.data)
+        current.replace(
+            with: ServerCertificates(data: try ServerCertificate(folder.files("b"), of: "gateway.http.tls")))
+        let second = try #require(current.now.data)
+        #expect(first.fingerprint != second.fingerprint && first.context !== second.context)
+        #expect(current.now.settingsChanged(since: ServerCertificates(data: first)) == ["gateway.http.tls"])
+        #expect(current.now.settingsChanged(since: ServerCertificates(data: second)) == [])
+    }
+
+    // MARK: - Client certificates
+
+    @Test func `a certificate names a client, and no certificate still answers health checks`() async throws {
+        let folder = try CertificateFolder(), key = APIKey.random()
+        try folder.makeCertificate("a")
+        try folder.makeCertificate("client", subjectAlternativeName: "URI:spiffe://prod/shop,DNS:Shop.Internal")
+        try folder.makeCertificate("stranger")
+        for identity in ["uri:spiffe://prod/shop", "dns:shop.internal", try sha256(folder, "client")] {
+            try await RunningGateway.withClient(
+                key, "apps: '*'", "certificates: ['\(identity)']",
+                change: { configuration in
+                    configuration.http.listener.tls = folder.files("a")
+                    configuration.http.listener.tls.clientAuthorities = folder.path("client.pem")
+                }
+            ) { gateway in
+                let certificate = ["-cert", folder.path("client.pem"), "-key", folder.path("client.key"), "-ign_eof"]
+                let status = Self.request.replacing("/livez", with: "/v1/status")
+                let named = try Self.ask(folder, gateway.port, certificate, status)
+                #expect(named.contains("HTTP/1.1 200"), "\(identity): \(named)")
+                let nameless = try Self.ask(folder, gateway.port, ["-ign_eof"], status)
+                #expect(nameless.contains("HTTP/1.1 401"), "\(nameless)")
+                let probe = try Self.ask(
+                    folder, gateway.port, ["-ign_eof"], Self.request.replacing("/livez", with: "/readyz"))
+                #expect(probe.contains("HTTP/1.1 200"), "\(probe)")
+                let stranger = ["-cert", folder.path("stranger.pem"), "-key", folder.path("stranger.key"), "-ign_eof"]
+                #expect(try !Self.ask(folder, gateway.port, stranger, status).contains("HTTP/1.1"))
+            }
+        }
+    }
+
+    private static func ask(
+        _ folder: CertificateFolder, _ port: Int, _ options: [String], _ request: String
+    ) throws -> String {
+        try folder.openssl(["s_client", "-quiet", "-connect", "127.0.0.1:\(port)"] + options, input: request).output
+    }
+
+    private func sha256(_ folder: CertificateFolder, _ name: String) throws -> String {
+        let printed = try folder.openssl("x509", "-in", folder.path("\(name).pem"), "-noout", "-fingerprint", "-sha256")
+        let digits = try #require(printed.output.split(separator: "=").last)
+        return "sha256:\(digits.filter { !$0.isNewline })"
+    }
+}

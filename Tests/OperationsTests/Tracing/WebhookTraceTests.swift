@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Cryptography
+import Foundation
+import JSON
+import ReceiptForge
+import Receipts
+import Testing
+import TestSupport
+
+@testable import Clients
+@testable import Customers
+@testable import Server
+@testable import ServerTestSupport
+@testable import Settings
+@testable import Telemetry
+
+/// The trace of an event, from Apple's notification to the endpoint of a client.
+@Suite("The trace of a webhook", .timeLimit(.patient))
+struct WebhookTraceTests {
+    @Test func `a delivery has a link to the notification that caused it`() async throws {
+        let collector = SpanCollector(), receiver = WebhookReceiver()
+        try await receiver.run { port in
+            try await collector.run { url in
+                try await Self.withGateway(webhooksTo: port, url) { gateway in
+                    // An endpoint gets the events after its first connection to the log: one notification a second, because
+                    // more spans than the queue holds are dropped.
+                    var number = 0, next = ContinuousClock.now
+                    try await eventually {
+                        if next <= .now {
+                            (number, next) = (number + 1, .now + .seconds(1))
+                            let answer = try await gateway.ask(
+                                "POST /apple/notifications", ["Content-Type: application/json"],
+                                body: Self.refund(number))
+                            #expect(answer?.status == 200)
+                        }
+                        return !receiver.received.isEmpty
+                    }
+                }
+            }
+        }
+        let delivered = try #require(receiver.received.first)
+        let trace = try #require(delivered.headers["ce-traceparent"].flatMap { TraceContext(traceparent: $0) })
+        #expect(trace.isSampled)
+        #expect(String(decoding: delivered.body, as: UTF8.self).hasSuffix(#","traceparent":"\#(trace.traceparent)"}"#))
+        let cause = try #require(collector.spans.first { $0.spanID == trace.spanID })
+        #expect(cause.name == "POST /apple/notifications" && cause.traceID == trace.traceID)
+        let delivery = try #require(
+            collector.spans.first { $0.json.elements("links").first?["spanId"]?.string == trace.spanID })
+        #expect(delivery.name == "POST" && delivery.kind == "3" && delivery.parent.isEmpty)
+        #expect(delivery.traceID != trace.traceID)
+        #expect(delivery.json.elements("links").first?["traceId"]?.string == trace.traceID)
+        #expect(delivery.attributes["http.response.status_code"] == "200")
+        #expect(delivery.attributes["receipt_gateway.event_type"] == delivered.headers["ce-type"])
+    }
+
+    @Test(arguments: [
+        (#"{"id":"x","traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#, true),
+        (#"{"id":"x"}"#, false), ("{}", false), ("", false),
+        (#"{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","id":"x"}"#, false),
+    ])
+    func `an event names its trace at its end, or none`(json: String, isNamed: Bool) {
+        let event = Event(
+            id: "x", type: .unknown, bundleID: "a", environment: .production, originalTransactionID: nil,
+            occurredAt: .earliest, json: Array(json.utf8))
+        #expect(
+            event.traceparent.flatMap { TraceContext(traceparent: $0) }?.spanID == (isNamed ? "00f067aa0ba902b7" : nil))
+    }
+
+    /// A refund of a purchase of its own.
+    private static func refund(_ number: Int) -> String {
+        var transaction = TransactionContents()
+        transaction.transactionID = "\(2_000_000_000_000_000 + number)"
+        transaction.originalTransactionID = transaction.transactionID
+        transaction.signedDate = TransactionContents.signedByDefault.advanced(by: .seconds(5))
+        transaction.revocationDate = TransactionContents.signedByDefault.advanced(by: .seconds(4))
+        transaction.revocationReason = 0
+        return SignedNotifications.v2(about: transaction) { contents in
+            contents.notificationType = "REFUND"
+            contents.notificationUUID = "0f2b7a52-8c14-4b8e-8a5e-\(100_000_000_000 + number)"
+            contents.signedDate = transaction.signedDate
+        }
+    }
+
+    /// Runs a gateway without Redis, with one endpoint on this machine. Its time begins after the samples were signed.
+    private static func withGateway(
+        webhooksTo port: Int, _ collector: CollectorURL, _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(component: "webhook-trace-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let root = folder.appending(component: "root.pem"), clients = folder.appending(component: "clients.yaml")
+        try SignedSamples.pki.root.pem.write(to: root, atomically: true, encoding: .utf8)
+        try """
+        clients:
+        - name: shop
+          apps: [com.example.forge]
+          keys: []
+          webhooks: [{name: billing, url: "http://localhost:\(port)/hooks", secrets: ["\(WebhookSamples.key)"]}]
+        """.write(to: clients, atomically: true, encoding: .utf8)
+        let start = ContinuousClock.now
+        try await RunningGateway.with(
+            {
+                $0.trustRoots = [TrustRoot(path: root.path, environments: [.production, .sandbox])]
+                $0.notifications.allowsVolatile = true
+                ($0.clientsFile, $0.apiKeyPepper) = (clients.path, Secret("a pepper for the tests"))
+                ($0.webhooks.allowsPlainHTTP, $0.webhooks.allowsPrivateAddresses) = (true, true)
+                $0.traces.endpoint = collector
+            }, dependencies: { $0.clock = { SignedSamples.now.advanced(by: .now - start) } }, body)
+    }
+}
