@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Yams
 
 /// A validator of JSON values against docs/api.yaml. It supports the part of JSON Schema that the file uses.
@@ -8,7 +9,7 @@ struct APIDescription {
     private let document: [String: Any]
 
     init() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/api.yaml")
+        let file = repositoryRoot.appending(path: "docs/api.yaml")
         document = try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:]
     }
 

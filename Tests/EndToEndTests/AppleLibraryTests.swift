@@ -151,17 +151,16 @@ struct AppleLibraryTests {
 }
 
 enum AppleLibrary {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     /// The virtual environment that `.ci/deps test` makes, whichever folder the tests are built in.
-    private static let python = root.appending(path: ".build/apple-library/bin/python").path
+    private static let python = repositoryRoot.appending(path: ".build/apple-library/bin/python").path
 
     static var isInstalled: Bool {
         FileManager.default.isExecutableFile(atPath: python)
-            && FileManager.default.fileExists(atPath: root.path + "/.build/apple-library/requirements.sha256")
+            && FileManager.default.fileExists(atPath: repositoryRoot.path + "/.build/apple-library/requirements.sha256")
     }
 
     static func check(_ settings: String, with script: String = "calls.py") async throws -> Program.Outcome {
-        let script = root.appending(path: "Tests/AppleLibrary").appending(path: script).path
+        let script = repositoryRoot.appending(path: "Tests/AppleLibrary").appending(path: script).path
         return try await Program.named.run([python, "-B", script, settings])
     }
 }

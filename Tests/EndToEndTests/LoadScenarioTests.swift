@@ -48,8 +48,7 @@ import TestSupport
         }
     }
 
-    private static let scenarios = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../loadtest/scenarios/load")
+    private static let scenarios = repositoryRoot.appending(path: "loadtest/scenarios/load")
 
     /// The events of each scenario, and the number of gateways whose metrics are scraped.
     @Test(

@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TestSupport
 
 /// `/metrics` of the real binary, as Prometheus scrapes it.
 struct MetricsTests {
@@ -39,7 +40,7 @@ struct MetricsTests {
     @Test func `an idle node exports fewer than 1,500 series, about as many as docs/metrics.md says`() async throws {
         let count = try await Scrape(RunningGateway()).values.count
         #expect(count < 1500)
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/metrics.md")
+        let file = repositoryRoot.appending(path: "docs/metrics.md")
         let text = try String(contentsOf: file, encoding: .utf8)
         let said = try #require(text.firstMatch(of: /An idle node exports about ([0-9,]+) series/)).output.1
         let number = try #require(Int(said.replacing(",", with: "")))

@@ -4,6 +4,7 @@ import Foundation
 @testable import Gateway
 import Receipts
 import Testing
+import TestSupport
 
 /// The rows of docs/states.md: each is a history, a moment, and the state that follows.
 struct StateTableTests {
@@ -270,7 +271,7 @@ struct StateTableTests {
     }
 
     @Test func `the document has these rows`() throws {
-        let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/states.md")
+        let path = repositoryRoot.appending(path: "docs/states.md")
         let lines = try String(contentsOf: path, encoding: .utf8).split(separator: "\n").map(String.init)
         let start = try #require(lines.firstIndex { $0.hasPrefix("| known | day | state |") })
         #expect(Set(lines[(start + 2)...].prefix { $0.hasPrefix("|") }) == Set(Self.rows.map(\.markdown)))

@@ -55,7 +55,8 @@ struct HouseRulesTests {
     }
 
     private static func isForTests(_ target: String) -> Bool {
-        target.hasSuffix("Tests") || target.hasPrefix("ReceiptFuzz") || target == "RealServers"
+        target.hasSuffix("Tests") || target.hasSuffix("TestSupport") || target.hasPrefix("ReceiptFuzz")
+            || target == "RealServers"
     }
 
     @Test func `the time-dependent rules import nothing, not even a clock or a lock`() throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Gateway
 import HTTPTypes
 import RealServers
@@ -140,7 +141,7 @@ struct SharedStoreTests {
 
     /// The ACL line that operators copy.
     private static func documentedACL() throws -> [String] {
-        let text = try Repository.text("docs/redis.md")
+        let text = try String(contentsOf: repositoryRoot.appending(path: "docs/redis.md"), encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
         return line.split(separator: " ").map { $0 == ">PASSWORD" ? ">secret" : String($0) }
     }
@@ -164,12 +165,5 @@ struct SharedStoreTests {
                 #expect(node.metric(#"receipt_gateway_store_refusals_total{kind="other"}"#) == 0)
             }
         }
-    }
-}
-
-private enum Repository {
-    static func text(_ path: String, from file: String = #filePath) throws -> String {
-        let root = file.split(separator: "/").dropLast(4).joined(separator: "/")
-        return try TextFile.read("/\(root)/\(path)")
     }
 }

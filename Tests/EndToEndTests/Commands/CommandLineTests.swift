@@ -6,13 +6,10 @@ import TestSupport
 
 /// The help of the programs, and their shell completion.
 @Suite(.timeLimit(.patient)) struct CommandLineTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     @Test func `docs/commands.md is the --help of both programs; make commands writes it`() async throws {
-        let script = Self.root.appending(path: ".ci/commands").path
+        let script = repositoryRoot.appending(path: ".ci/commands").path
         let made = try await Program.named.run([script, Program.gateway.url.deletingLastPathComponent().path])
-        let kept = try String(contentsOf: Self.root.appending(path: "docs/commands.md"), encoding: .utf8)
+        let kept = try String(contentsOf: repositoryRoot.appending(path: "docs/commands.md"), encoding: .utf8)
         #expect(made.status == 0 && made.errors.isEmpty, "\(made.errors)")
         #expect(made.output == kept, "the help has changed: run `make commands`")
     }
@@ -43,13 +40,13 @@ import TestSupport
     }
 
     @Test func `every command has a manual page with its options and exit status`() async throws {
-        let folder = try ScratchFolder(), script = Self.root.appending(path: ".ci/man").path
+        let folder = try ScratchFolder(), script = repositoryRoot.appending(path: ".ci/man").path
         let programs = Program.gateway.url.deletingLastPathComponent().path
         let made = try await Program.named.run([script, programs, folder.url.path])
         #expect(made.status == 0 && made.output.isEmpty && made.errors.isEmpty, "\(made)")
         let man = folder.url.appending(path: "man1")
         let pages = try FileManager.default.contentsOfDirectory(atPath: man.path)
-        let kept = try String(contentsOf: Self.root.appending(path: "docs/commands.md"), encoding: .utf8)
+        let kept = try String(contentsOf: repositoryRoot.appending(path: "docs/commands.md"), encoding: .utf8)
         let commands = kept.matches(of: /(?m)^##+ (receipt-[a-z -]+)$/).map { $0.output.1.replacing(" ", with: "-") }
         #expect(pages.sorted() == commands.map { "\($0).1" }.sorted())
         for page in pages {

@@ -31,19 +31,19 @@ struct StandardWebhooksTests {
 }
 
 enum StandardWebhooks {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
     /// The virtual environment that `.ci/deps test` makes, whichever folder the tests are built in.
-    private static let python = root.appending(path: ".build/standard-webhooks/bin/python").path
+    private static let python = repositoryRoot.appending(path: ".build/standard-webhooks/bin/python").path
 
     static var isInstalled: Bool {
         FileManager.default.isExecutableFile(atPath: python)
-            && FileManager.default.fileExists(atPath: root.path + "/.build/standard-webhooks/requirements.sha256")
+            && FileManager.default.fileExists(
+                atPath: repositoryRoot.path + "/.build/standard-webhooks/requirements.sha256")
     }
 
     static func verify(_ deliveries: Data) async throws -> Program.Outcome {
         let folder = try ScratchFolder()
         let file = try folder.write(String(decoding: deliveries, as: UTF8.self), to: "deliveries.json")
-        let script = root.appending(path: "Tests/StandardWebhooks/verify.py").path
+        let script = repositoryRoot.appending(path: "Tests/StandardWebhooks/verify.py").path
         return try await Program.named.run([python, "-B", script, file])
     }
 }

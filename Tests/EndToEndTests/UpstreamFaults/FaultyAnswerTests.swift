@@ -128,7 +128,7 @@ import TestSupport
 
     /// Returns the scenarios of the repository, one for each fault, and one for each story.
     private static func scenarios() throws -> [String] {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../loadtest/scenarios")
+        let folder = repositoryRoot.appending(path: "loadtest/scenarios")
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.pathExtension == "yaml" }
         let faults = [

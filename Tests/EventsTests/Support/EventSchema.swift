@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import Receipts
 import Testing
+import TestSupport
 import Yams
 
 /// docs/events.yaml, by the part of JSON Schema (2020-12) that it uses.
@@ -11,7 +12,7 @@ struct EventSchema {
     private let root: [String: Any]
 
     init() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/events.yaml")
+        let file = repositoryRoot.appending(path: "docs/events.yaml")
         root = try #require(try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any])
     }
 

@@ -3,6 +3,7 @@
 import Foundation
 import Gateway
 import Testing
+import TestSupport
 
 @testable import AppleSimulator
 
@@ -23,7 +24,7 @@ struct ServerAPILimitTests {
     ]
 
     @Test func `the gateway and the simulator have the limits of docs/server-api.md`() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/server-api.md")
+        let file = repositoryRoot.appending(path: "docs/server-api.md")
         let page = try String(contentsOf: file, encoding: .utf8)
         var documented: [String: Int] = [:]
         for row in page.matches(of: /(?m)^\| ([a-z ,]+) \| (\d+) \| ([\d,]+) \|$/) {

@@ -20,9 +20,7 @@ import TestSupport
     /// The ACL rules of the gateway's user in docs/redis.md.
     private static var rights: [String] {
         get throws {
-            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().deletingLastPathComponent()
-            let text = try String(contentsOf: root.appending(path: "docs/redis.md"), encoding: .utf8)
+            let text = try String(contentsOf: repositoryRoot.appending(path: "docs/redis.md"), encoding: .utf8)
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway on >PASSWORD ") })
             return line.split(separator: " ").dropFirst(4).map(String.init)
         }
