@@ -15,6 +15,9 @@ internal import Telemetry
 
 // The wiring of notifications, their recovery, deferred verifications, and the waits for both.
 extension Wiring {
+    /// Returns the span of the request that the current task answers; nil without spans.
+    private static let currentTraceparent: @Sendable () -> String? = { TraceScope.current?.context.traceparent }
+
     /// Returns the intake of Apple's notifications for the route, the service that applies what is stored, and the losses
     /// that it finds.
     func notifications(
@@ -24,7 +27,7 @@ extension Wiring {
         let (access, metrics, clock) = (access, metrics, dependencies.clock)
         let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
         let stored = AppsOfNotifications(), losses = NotificationLosses()
-        let traces = NotificationTraces { TraceScope.current?.context.traceparent }
+        let traces = NotificationTraces(current: Self.currentTraceparent)
         let applier = NotificationApplier(
             queue: fleet.notifications, states: fleet.notifications, purging: fleet.purge, verifier: verifier,
             apps: { access.now.servedApps ?? stored.bundleIDs },
@@ -88,8 +91,9 @@ extension Wiring {
         let (metrics, clock) = (metrics, dependencies.clock), watcher = JobWatcher(fleet.jobs)
         let dispatcher = JobDispatcher(
             store: fleet.jobs,
-            runner: VerificationRunner(
-                verification, store: fleet.jobs, access: access, ownership: ownership, clock: clock),
+            runner: tracing.traced(
+                VerificationRunner(
+                    verification, store: fleet.jobs, access: access, ownership: ownership, clock: clock)),
             events: fleet.events, observe: metrics.jobs.observe, onEnd: { watcher.announce($0) },
             onEvents: { partition in
                 metrics.notifications.observe(.event(.verificationCompleted))
@@ -97,7 +101,7 @@ extension Wiring {
             }, clock: clock)
         let deferral = Deferral(
             fleet.jobs, rules: configuration.jobs, verification: verification, observe: metrics.jobs.observe,
-            onCreate: dispatcher.announce, clock: clock)
+            onCreate: dispatcher.announce, traceparent: Self.currentTraceparent, clock: clock)
         // Attempts in flight end first; other nodes take the rest.
         return (deferral, watcher, UnprintedService(named: "JobService", untilShutdown: dispatcher.run))
     }

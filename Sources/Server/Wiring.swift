@@ -75,7 +75,7 @@ struct Wiring {
     let metrics: GatewayMetrics
     /// Nil if no spans are exported.
     private let traces: TraceExportService?
-    private var tracing: RequestTracing { traces?.tracing ?? .off }
+    var tracing: RequestTracing { traces?.tracing ?? .off }
 
     init(_ configuration: GatewayConfiguration, _ dependencies: Dependencies) throws(ConfigurationProblems) {
         self.configuration = configuration

@@ -86,7 +86,8 @@ struct EventSchemaTests {
             json: [], verdict: "undecided", reason: "upstream_did_not_answer", bundleID: "com.example.shop")
         let job = VerificationJob(
             id: "ver_0123456789abcdefghijkl", client: "shop", createdAt: Samples.day(0), deadline: Samples.day(3),
-            lane: .sandbox, request: nil, status: .expired, result: result)
+            lane: .sandbox, traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", request: nil,
+            status: .expired, result: result)
         return try #require(Event(completed: job, at: Samples.day(3)))
     }
 

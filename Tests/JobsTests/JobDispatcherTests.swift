@@ -191,7 +191,8 @@ struct JobDispatcherTests {
 
     @Test func `an end that is announced again makes the same event`() async throws {
         let bench = JobBench(), store = InterruptedJobStore(bench.store)
-        try bench.create()
+        let cause = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        try bench.create(traceparent: cause)
         store.forgetsAnnouncements.withLock { $0 = true }
         await bench.turn(bench.node(store))
         #expect(bench.events.events.count == 1)
@@ -199,6 +200,7 @@ struct JobDispatcherTests {
         await bench.turn(bench.node())
         let written = bench.events.events
         #expect(written.count == 2 && Set(written).count == 1)
+        #expect(written.first?.traceparent == cause, "the span of the request that made the job")
         #expect(written.first?.occurredAt == JobClock.start)
     }
 

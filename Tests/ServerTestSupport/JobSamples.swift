@@ -14,6 +14,7 @@ enum JobSamples {
     static let client = "shop"
     static let bundleID = NotificationSamples.bundleID
     static let lease: Duration = .seconds(600)
+    static let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
     static func chain(_ id: String) -> PurchaseChain {
         PurchaseChain(bundleID: bundleID, environment: .production, originalTransactionID: id)
@@ -44,11 +45,11 @@ enum JobSamples {
 
     static func job(
         _ id: String, _ request: JobRequest = request(), client: String = client, lane: JobLane = .production,
-        deadline: Timestamp = .now().advanced(by: .seconds(3600))
+        deadline: Timestamp = .now().advanced(by: .seconds(3600)), traceparent: String? = nil
     ) -> VerificationJob {
         VerificationJob(
-            id: id, client: client, createdAt: StoreSamples.time(0), deadline: deadline, lane: lane, request: request,
-            result: result())
+            id: id, client: client, createdAt: StoreSamples.time(0), deadline: deadline, lane: lane,
+            traceparent: traceparent, request: request, result: result())
     }
 }
 

@@ -21,16 +21,19 @@ package final class Deferral: Sendable {
     private let verification: VerificationService
     private let observe: @Sendable (JobEvent) -> Void
     private let onCreate: @Sendable (JobLane) -> Void
+    private let traceparent: @Sendable () -> String?
     private let clock: @Sendable () -> Timestamp
 
-    /// - Parameter verification: finds the purchases in evidence.
+    /// - Parameters:
+    ///   - verification: finds the purchases in evidence.
+    ///   - traceparent: returns the span of the request that the current task answers; nil without spans.
     package init(
         _ store: any JobStore, rules: JobRules, verification: VerificationService,
         observe: @escaping @Sendable (JobEvent) -> Void, onCreate: @escaping @Sendable (JobLane) -> Void,
-        clock: @escaping @Sendable () -> Timestamp
+        traceparent: @escaping @Sendable () -> String? = { nil }, clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.rules, self.verification) = (store, rules, verification)
-        (self.observe, self.onCreate, self.clock) = (observe, onCreate, clock)
+        (self.observe, self.onCreate, self.traceparent, self.clock) = (observe, onCreate, traceparent, clock)
     }
 
     /// Returns the answer of the job that the client made with the same key; nil for none, and if the store is unreachable.
@@ -105,6 +108,7 @@ package final class Deferral: Sendable {
         return VerificationJob(
             id: VerificationJob.newID(), client: client.name, createdAt: now,
             deadline: now.advanced(by: rules.maximumAge), lane: JobLane(lane: result.environment),
+            traceparent: traceparent(),
             request: JobRequest(
                 request.subject, JobOptions(request.options), chains: signed?.chains ?? request.lookupChains),
             nextAttempt: now, result: result)

@@ -302,7 +302,7 @@ package enum JobAttemptEnd: String, CaseIterable, Hashable, Sendable {
     /// There will be no verdict.
     case impossible
 
-    init(_ outcome: JobOutcome) {
+    package init(_ outcome: JobOutcome) {
         self =
             switch outcome {
             case .decided: .decided

@@ -14,6 +14,9 @@ package struct VerificationJob: Hashable, Sendable {
     /// The time at which it ends without an answer of Apple.
     package let deadline: Timestamp
     package let lane: JobLane
+    /// The span of the request that made the job (W3C Trace Context); nil if it has none, and in a job that is read, not
+    /// taken.
+    package let traceparent: String?
     /// Nil once it has ended: evidence is deleted with the verdict.
     package var request: JobRequest?
     package var status: JobStatus
@@ -27,12 +30,14 @@ package struct VerificationJob: Hashable, Sendable {
     package var result: JobResult
 
     package init(
-        id: String, client: String, createdAt: Timestamp, deadline: Timestamp, lane: JobLane, request: JobRequest?,
+        id: String, client: String, createdAt: Timestamp, deadline: Timestamp, lane: JobLane,
+        traceparent: String? = nil, request: JobRequest?,
         status: JobStatus = .waiting, attempts: Int = 0, nextAttempt: Timestamp? = nil, endedAt: Timestamp? = nil,
         result: JobResult
     ) {
         (self.id, self.client, self.createdAt, self.deadline) = (id, client, createdAt, deadline)
-        (self.lane, self.request, self.status, self.attempts) = (lane, request, status, attempts)
+        (self.lane, self.traceparent) = (lane, traceparent)
+        (self.request, self.status, self.attempts) = (request, status, attempts)
         (self.nextAttempt, self.endedAt, self.result) = (nextAttempt, endedAt, result)
     }
 }
@@ -135,7 +140,7 @@ extension Event {
         let id = Event.id("verification.completed", bundleID: bundleID, environment, cause: [job.id])
         let scope = EventScope(
             bundleID: bundleID, environment: environment, originalTransactionID: result.originalTransactionIDs.first)
-        let cause = EventCause(source: .verification, signedDate: now)
+        let cause = EventCause(source: .verification, signedDate: now, traceparent: job.traceparent)
         self.init(.verificationCompleted, id: id, of: scope, at: now, cause) { json in
             json.member("verification_id", job.id)
             json.member("status", job.status.rawValue)

@@ -130,9 +130,13 @@ package final class RequestContext: Sendable {
 }
 
 extension Logger.MetadataProvider {
-    /// The IDs of the request and trace that a log line belongs to.
+    /// The IDs of the request and trace that a log line belongs to. Work without a request, such as an attempt of a
+    /// deferred verification, has a trace alone, if it has spans.
     package static let currentRequest = Logger.MetadataProvider {
-        guard let context = RequestContext.current else { return [:] }
+        guard let context = RequestContext.current else {
+            guard let ids = TraceScope.current?.context else { return [:] }
+            return ["trace_id": "\(ids.traceID)", "span_id": "\(ids.spanID)"]
+        }
         let ids = context.traceIDs
         return ["request_id": "\(context.requestID.text)", "trace_id": "\(ids.traceID)", "span_id": "\(ids.spanID)"]
     }

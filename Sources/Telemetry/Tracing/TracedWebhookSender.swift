@@ -14,12 +14,8 @@ private struct TracedWebhookSender: WebhookSender {
     let recorder: SpanRecorder
 
     func send(_ request: WebhookRequest) async throws(DeliveryFault) -> WebhookReply {
-        // A trace of its own: an event is sent for days, and to several endpoints.
-        let new = TraceContext(following: nil, isSampled: true)
-        let cause = request.traceparent.flatMap { TraceContext(traceparent: $0) }
-        guard cause != nil || recorder.sampler.samples(nil, new: new) else {
-            return try await sender.send(request)
-        }
+        // An event is sent for days, and to several endpoints.
+        guard let trace = LinkedTrace(of: request.traceparent, recorder) else { return try await sender.send(request) }
         let start = ContinuousClock.now
         let result: Result<WebhookReply, DeliveryFault>
         do throws(DeliveryFault) {
@@ -27,8 +23,7 @@ private struct TracedWebhookSender: WebhookSender {
         } catch {
             result = .failure(error)
         }
-        TraceScope(new, within: nil, recorder).end("POST", .client, took: .now - start) { details in
-            details.links = [cause].compactMap(\.self)
+        trace.end("POST", .client, took: .now - start) { details in
             details.set("http.request.method", "POST")
             details.set("receipt_gateway.event_type", request.headers.first { $0.name == "ce-type" }?.value)
             switch result {

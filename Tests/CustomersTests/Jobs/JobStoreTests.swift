@@ -42,6 +42,26 @@ import TestSupport
     }
 
     @Test(.redis, arguments: StoreKind.allCases)
+    func `a worker of any node gets the span of the request that made the job, until the job is announced`(
+        kind: StoreKind
+    ) async throws {
+        let jobs = SharedJobs(kind), (store, other) = jobs.nodes
+        _ = try await store.create(Samples.job("ver_1", traceparent: Samples.traceparent), key: nil)
+        let first = try #require(try await other.takeOne())
+        #expect(first.job.traceparent == Samples.traceparent)
+        try await other.postpone(first, for: .zero, result: Samples.result("later"), isAttempt: true)
+        let second = try #require(try await store.takeOne())
+        #expect(second.job.traceparent == Samples.traceparent)
+        #expect(try await store.end(second, .done, result: Samples.result("done")))
+        // Its worker ends without the announcement.
+        try jobs.makeDue()
+        let ended = try #require(try await other.takeOne())
+        #expect(ended.job.status == .done && ended.job.traceparent == Samples.traceparent)
+        try await other.announced(ended)
+        if let redis = jobs.redis { #expect(try redis.field("trace", ofJob: "ver_1").isEmpty) }
+    }
+
+    @Test(.redis, arguments: StoreKind.allCases)
     func `the same request of the same client joins its waiting job`(kind: StoreKind) async throws {
         let store = SharedJobs(kind).store
         _ = try await store.create(Samples.job("ver_1"), key: nil)

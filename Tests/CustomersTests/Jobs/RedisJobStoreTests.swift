@@ -26,13 +26,14 @@ import TestSupport
     @Test(.redis) func `the names of many customers count, and each is stored once`() async throws {
         let store = stage.jobs(), chains = (1...1000).map { Samples.chain("\($0)") }
         func stored() throws -> Int? {
-            let sizes = try ["head", "request", "answer", "about"].map { field in
+            let sizes = try ["head", "request", "answer", "trace", "about"].map { field in
                 Int(try stage.server.ask("HSTRLEN", JobKeys.job("ver_1"), field)) ?? 0
             }
             // A space follows each name.
             return sizes.reduce(1, +)
         }
-        _ = try await store.create(Samples.job("ver_1", Samples.request(chains: chains)), key: nil)
+        _ = try await store.create(
+            Samples.job("ver_1", Samples.request(chains: chains), traceparent: Samples.traceparent), key: nil)
         #expect(try await store.survey()?.bytes == stored())
         let names = try stage.field("about", ofJob: "ver_1").split(separator: " ")
         #expect(names.count == 1000)
@@ -144,12 +145,14 @@ import TestSupport
         let request = Samples.request(chains: [Samples.chain("2000777")], account: "customer 7")
         for number in 1...2 {
             let client = number == 1 ? "shop" : "kiosk"
-            _ = try await store.create(Samples.job("ver_\(number)", request, client: client), key: "order 99")
+            let job = Samples.job("ver_\(number)", request, client: client, traceparent: Samples.traceparent)
+            _ = try await store.create(job, key: "order 99")
         }
         let taken = try #require(try await store.takeOne())
         #expect(try await store.end(taken, .done, result: Samples.result("so far", chain: "2000777")))
         let keys = try await stage.expectNothingReadable(of: [
             "shop", "kiosk", "evidence", "so far", "2000777", "customer 7", "order 99", Samples.bundleID,
+            Samples.traceparent,
         ])
         #expect(keys.count >= 8 && keys.allSatisfy { $0.hasPrefix("gw:{v}:") })
     }

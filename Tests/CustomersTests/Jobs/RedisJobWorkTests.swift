@@ -111,6 +111,14 @@ import TestSupport
         #expect(try await store.statuses(of: ["ver_1", "ver_2"]) == [.failed, .waiting])
     }
 
+    @Test(.redis) func `a span that cannot be read is none, and stops no job`() async throws {
+        let store = stage.jobs()
+        _ = try await store.create(Samples.job("ver_1", traceparent: Samples.traceparent), key: nil)
+        try await stage.damage("trace", ofJob: "ver_1")
+        let taken = try #require(try await store.takeOne())
+        #expect(taken.job.traceparent == nil && taken.job.request == Samples.request())
+    }
+
     @Test(.redis)
     func `evidence moved from another job is not accepted, nor a verdict with another status`() async throws {
         let store = stage.jobs()

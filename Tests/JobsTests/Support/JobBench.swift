@@ -127,14 +127,17 @@ struct JobBench {
     }
 
     @discardableResult
-    func create(_ number: Int = 0, client: String = "shop", lane: JobLane = .production) throws -> VerificationJob {
-        let job = job(number, client: client, lane: lane)
+    func create(
+        _ number: Int = 0, client: String = "shop", lane: JobLane = .production, traceparent: String? = nil
+    ) throws -> VerificationJob {
+        let job = job(number, client: client, lane: lane, traceparent: traceparent)
         if try store.create(job, key: nil) == .created { observed.waiting.withLock { $0 += 1 } }
         return job
     }
 
     func job(
-        _ number: Int = 0, client: String = "shop", lane: JobLane = .production, evidence: [UInt8]? = nil
+        _ number: Int = 0, client: String = "shop", lane: JobLane = .production, evidence: [UInt8]? = nil,
+        traceparent: String? = nil
     ) -> VerificationJob {
         let chain = PurchaseChain(
             bundleID: "com.example.shop", environment: .production, originalTransactionID: "\(2_000_000 + number)")
@@ -142,7 +145,8 @@ struct JobBench {
             .evidence(.appReceipt(evidence ?? Array("\(lane) receipt \(number)".utf8))), JobOptions(), chains: [chain])
         return VerificationJob(
             id: "ver_\(client)_\(lane)_\(number)", client: client, createdAt: clock.time,
-            deadline: clock.time.advanced(by: .seconds(72 * 3600)), lane: lane, request: request, result: .undecided)
+            deadline: clock.time.advanced(by: .seconds(72 * 3600)), lane: lane, traceparent: traceparent,
+            request: request, result: .undecided)
     }
 
     /// One round of a node in all lanes.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import AppleSimulator
 import Cryptography
 import FoundationEssentials
 import HTTPClient
@@ -8,17 +7,14 @@ import HTTPTypes
 import JSON
 import Logging
 import NIOHTTP1
-import RealServers
 import ReceiptForge
 import Receipts
-import Redis
 import Synchronization
 import Testing
 import TestSupport
 
 @testable import Clients
 @testable import HTTPServer
-@testable import RedisStore
 @testable import Server
 @testable import ServerTestSupport
 @testable import Settings
@@ -73,7 +69,7 @@ struct RequestTracingTests {
     @Test func `a trace has each step of a request, and no receipt data`() async throws {
         let collector = SpanCollector(), receipt = Data(Forged.receipts(1)[0]).base64EncodedString()
         try await collector.run { url in
-            try await Self.withFleet(url) { gateway in
+            try await TracedFleet.withNode(to: url) { gateway in
                 let answer = try await gateway.verify(
                     Self.parent + "baggage: secret=1\r\n", #"{"receipt":"\#(receipt)","mode":"apple"}"#)
                 #expect(answer.body.contains(#""source":"apple""#), "\(answer)")
@@ -221,42 +217,10 @@ struct RequestTracingTests {
             #expect(collector.spans.contains { $0.traceID == Self.traceID } == isTrusted)
         }
     }
-
-    /// Runs a gateway with a real Redis and a simulated Apple.
-    private static func withFleet(_ collector: CollectorURL, _ test: (RunningGateway) async throws -> Void) async throws
-    {
-        let redis = try await RealServer.redis()
-        let apple = try await AppleSimulator.start(AppleSimulator.Configuration(pki: Forged.pki))
-        let folder = FileManager.default.temporaryDirectory.appending(component: "traces-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let root = folder.appending(component: "root.pem")
-        try Forged.pki.rootPEM.write(to: root, atomically: true, encoding: .utf8)
-        let url = try RedisURL("redis://127.0.0.1:\(redis.port)"), keys = try StoreKeys(StoreNode.cacheKey)
-        try await RunningGateway.with({
-            $0.apple.isEnabled = true
-            ($0.apple.productionURL, $0.apple.sandboxURL) = (
-                UpstreamURL(apple.productionURL), UpstreamURL(apple.sandboxURL)
-            )
-            $0.apple.sharedSecret = Secret("0123456789abcdef0123456789abcdef")
-            $0.trustRoots = [TrustRoot(path: root.path, environments: [.sandbox])]
-            ($0.redis.url, $0.redis.deadline) = (url, Patience.forOperation)
-            $0.cacheKeys = keys
-            $0.log.values.level = .debug
-            $0.traces.endpoint = collector
-        }) { gateway in
-            try await eventually { try await gateway.send(.readiness, port: gateway.adminPort)?.status == 200 }
-            try await test(gateway)
-        }
-        await apple.stop()
-        redis.kill()
-    }
 }
 
 extension String {
     fileprivate var trimmingLineEnd: String { String(dropLast(hasSuffix("\r\n") ? 1 : 0)) }
-
-    fileprivate static let readiness = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
 }
 
 extension RunningGateway {

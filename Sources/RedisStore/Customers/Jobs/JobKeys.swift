@@ -42,6 +42,8 @@ enum JobSealName {
 
     static func request(_ id: String) -> String { JobKeys.job(id) + " request" }
 
+    static func trace(_ id: String) -> String { JobKeys.job(id) + " trace" }
+
     static func answer(_ id: String, _ status: JobStatus) -> String {
         "\(JobKeys.job(id)) answer \(status.rawValue)"
     }
@@ -129,6 +131,7 @@ struct StoredJob {
     /// Of a taken job only.
     let losses: Int
     private let request: [UInt8]?
+    private let trace: [UInt8]?
 
     init?(_ id: String, _ values: some Collection<RedisValue>) {
         let values = Array(values)
@@ -142,7 +145,7 @@ struct StoredJob {
         endedAt = values[5].number.map { Timestamp(millisecondsSince1970: $0) }
         let isTaken = values.count == JobScripts.Fields.taken.count
         losses = isTaken ? Int(clamping: values[6].number ?? 0) : 0
-        request = isTaken ? values[7].bytes : nil
+        (request, trace) = isTaken ? (values[7].bytes, values[8].bytes) : (nil, nil)
     }
 
     func job(_ seal: JobSeal) throws(StoredJobFault) -> VerificationJob {
@@ -150,8 +153,15 @@ struct StoredJob {
         let result = try seal.open(answer, for: JobSealName.answer(id, status), JobResult.init(storedBytes:))
         return VerificationJob(
             id: id, client: head.client, createdAt: head.createdAt, deadline: head.deadline, lane: head.lane,
-            request: nil, status: status, attempts: attempts, nextAttempt: status == .waiting ? nextAttempt : nil,
+            traceparent: traceparent(seal), request: nil, status: status, attempts: attempts,
+            nextAttempt: status == .waiting ? nextAttempt : nil,
             endedAt: endedAt, result: result)
+    }
+
+    /// Returns the span of the request that made it; nil for none, and if this node cannot read it.
+    private func traceparent(_ seal: JobSeal) -> String? {
+        guard let trace else { return nil }
+        return try? seal.open(trace, for: JobSealName.trace(id)) { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Returns the request; nil if no node can read it.

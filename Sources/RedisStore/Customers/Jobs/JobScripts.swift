@@ -7,11 +7,12 @@ internal import Redis
 /// The scripts over deferred verifications. Each is atomic. They derive the keys of jobs from IDs: all keys are in one
 /// hash slot. KEYS has only `usage`, which names the slot.
 ///
-/// The hash of a job has encrypted fields, `head`, `request` (until it ends) and `answer`, and plain fields: `status`,
-/// `attempts`, `losses`, `next` (the time of the next attempt), `ended` (the time of its end), `deadline`, `token` (of the
-/// worker that has it), `bytes` (counted for its client, until it ends), `kept` (the bytes of its verdict), and the names
-/// `client` (in the usage and of the index of its verdicts), `request_name`, `same` and `about`. Only the first write of
-/// a script can fail for want of memory, so all but `create` begin with a write that needs no memory.
+/// The hash of a job has encrypted fields, `head`, `request` (until it ends), `answer` and `trace` (until its end is
+/// announced, if its request has a span), and plain fields: `status`, `attempts`, `losses`, `next` (the time of the next
+/// attempt), `ended` (the time of its end), `deadline`, `token` (of the worker that has it), `bytes` (counted for its
+/// client, until it ends), `kept` (the bytes of its verdict), and the names `client` (in the usage and of the index of its
+/// verdicts), `request_name`, `same` and `about`. Only the first write of a script can fail for want of memory, so all but
+/// `create` begin with a write that needs no memory.
 enum JobScripts {
     static let all = [create, take, begin, survived, postpone, end, announced, discard, leave, survey, erase]
 
@@ -30,7 +31,7 @@ enum JobScripts {
     /// The fields that are read of a job, in order.
     enum Fields {
         static let described = ["status", "attempts", "next", "head", "answer", "ended"]
-        static let taken = described + ["losses", "request"]
+        static let taken = described + ["losses", "request", "trace"]
     }
 
     private static func lua(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
@@ -117,7 +118,7 @@ enum JobScripts {
 
             """
 
-    /// ARGV ID, key of the lane, head, request, answer, deadline, the maximum count and bytes of the client, the maximum
+    /// ARGV ID, key of the lane, head, request, answer, trace (empty for none), deadline, the maximum count and bytes of the client, the maximum
     /// bytes of all, the maximum number of idempotency keys of a job, the numbers of the client's, the request's and the
     /// key's names (0 without a key), these names, then the names of customers. Returns a `Creation`, and of a job that was
     /// there its ID and the described fields.
@@ -128,10 +129,10 @@ enum JobScripts {
                 for i = first, first + count - 1 do list[#list + 1] = ARGV[i] end
                 return list
             end
-            local clients = words(14, tonumber(ARGV[11]))
-            local requests = words(14 + #clients, tonumber(ARGV[12]))
-            local keys = words(14 + #clients + #requests, tonumber(ARGV[13]))
-            local customers = 14 + #clients + #requests + #keys
+            local clients = words(15, tonumber(ARGV[12]))
+            local requests = words(15 + #clients, tonumber(ARGV[13]))
+            local keys = words(15 + #clients + #requests, tonumber(ARGV[14]))
+            local customers = 15 + #clients + #requests + #keys
             local function find(names)
                 for _, name in ipairs(names) do
                     local id = redis.call('HGET', same, name)
@@ -158,7 +159,7 @@ enum JobScripts {
                     local names = {}
                     for name in string.gmatch(read(id, 'same')[1] or '', '%S+') do names[#names + 1] = name end
                     -- The first is that of the request.
-                    if #names > tonumber(ARGV[10]) then return { '\(Creation.tooManyKeys.rawValue)' } end
+                    if #names > tonumber(ARGV[11]) then return { '\(Creation.tooManyKeys.rawValue)' } end
                     redis.call('ZREM', waiting, '')
                     names[#names + 1] = keys[1]
                     redis.call('HSET', job(id), 'same', table.concat(names, ' '))
@@ -166,17 +167,17 @@ enum JobScripts {
                 end
                 return joined(id)
             end
-            local size = #ARGV[3] + #ARGV[4] + #ARGV[5]
+            local size = #ARGV[3] + #ARGV[4] + #ARGV[5] + #ARGV[6]
             for i = customers, #ARGV do size = size + #ARGV[i] + 1 end
             local count, bytes = 1, size
             for _, client in ipairs(clients) do
                 count = count + (stored(redis.call('HGET', usage, client .. ':count')) or 0)
                 bytes = bytes + (stored(redis.call('HGET', usage, client .. ':bytes')) or 0)
             end
-            if count > tonumber(ARGV[7]) or bytes > tonumber(ARGV[8]) then
+            if count > tonumber(ARGV[8]) or bytes > tonumber(ARGV[9]) then
                 return { '\(Creation.clientLimit.rawValue)' }
             end
-            if size + (stored(redis.call('HGET', usage, 'total')) or 0) > tonumber(ARGV[9]) then
+            if size + (stored(redis.call('HGET', usage, 'total')) or 0) > tonumber(ARGV[10]) then
                 return { '\(Creation.totalLimit.rawValue)' }
             end
             if evicts() then return { '\(Creation.evicts.rawValue)' } end
@@ -188,9 +189,10 @@ enum JobScripts {
             redis.call('HSET', same, requests[1], id)
             if keys[1] then redis.call('HSET', same, keys[1], id) end
             redis.call(
-                'HSET', job(id), 'status', 'waiting', 'attempts', 0, 'losses', 0, 'next', stamp, 'deadline', ARGV[6],
+                'HSET', job(id), 'status', 'waiting', 'attempts', 0, 'losses', 0, 'next', stamp, 'deadline', ARGV[7],
                 'head', ARGV[3], 'request', ARGV[4], 'answer', ARGV[5], 'bytes', size, 'client', clients[1],
                 'request_name', requests[1], 'same', requests[1] .. ' ' .. (keys[1] or ''))
+            if ARGV[6] ~= '' then redis.call('HSET', job(id), 'trace', ARGV[6]) end
             link(id, customers)
             return { '\(Creation.created.rawValue)' }
             """)
@@ -333,7 +335,7 @@ enum JobScripts {
         functions + """
             local fields = read(ARGV[1], 'token', 'status')
             if fields[1] ~= ARGV[3] or fields[2] == 'waiting' then return 0 end
-            redis.call('HDEL', job(ARGV[1]), 'token')
+            redis.call('HDEL', job(ARGV[1]), 'token', 'trace')
             return redis.call('ZREM', ARGV[2], ARGV[1])
             """)
 
@@ -344,7 +346,7 @@ enum JobScripts {
             if fields[1] ~= ARGV[3] then return 0 end
             redis.call('ZREM', ARGV[2], ARGV[1])
             if fields[2] == 'waiting' then finish(ARGV[1], '\(JobStatus.failed.rawValue)') end
-            return redis.call('HDEL', job(ARGV[1]), 'token', 'answer')
+            return redis.call('HDEL', job(ARGV[1]), 'token', 'trace', 'answer')
             """)
 
     /// ARGV ID, key of the lane, token, delay, the time after the deadline. Leaves a job to nodes that can read it, and

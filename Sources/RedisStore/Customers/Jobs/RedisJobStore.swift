@@ -78,6 +78,7 @@ struct RedisJobStore: JobStore {
             seal.seal(JobConstants(job).storedBytes, for: JobSealName.head(job.id)),
             seal.seal(request.storedBytes, for: JobSealName.request(job.id)),
             sealed(job.result, job.id, .waiting),
+            job.traceparent.map { seal.seal(Array($0.utf8), for: JobSealName.trace(job.id)) } ?? "",
         ]
         let about = names.ofJob(about: request, job.result)
         guard (texts + about).reduce(0, { $0 + $1.bytes.count }) <= Limits.jobBytes else { return nil }
