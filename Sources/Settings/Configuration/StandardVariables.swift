@@ -63,6 +63,18 @@ struct StandardVariables {
     }
 
     private static func unsupported(in environment: [String: String]) -> [ConfigurationProblem] {
+        unsupportedExporters(in: environment) + unsupportedOptions(in: environment)
+    }
+
+    private static func unsupportedExporters(in environment: [String: String]) -> [ConfigurationProblem] {
+        let name = "OTEL_TRACES_EXPORTER"
+        guard let exporter = environment[name], exporter != "otlp" else { return [] }
+        let fault =
+            "the gateway exports spans by OTLP only, not by \"\(exporter)\"; set it to otlp, or to none to export none"
+        return [ConfigurationProblem(location: name, fault: fault)]
+    }
+
+    private static func unsupportedOptions(in environment: [String: String]) -> [ConfigurationProblem] {
         let names = ["COMPRESSION", "CLIENT_KEY", "CLIENT_CERTIFICATE"].flatMap { ofExporter($0).map(\.name) }
         return names.filter { environment[$0].map { $0 != "none" } ?? false }.map { name in
             let fault = "is set, and the gateway exports spans without compression and client certificates; remove it"

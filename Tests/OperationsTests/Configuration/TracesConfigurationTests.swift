@@ -15,7 +15,10 @@ struct TracesConfigurationTests {
 
     @Test func `without an endpoint nothing is exported, whatever else is set`() throws {
         #expect(try loadConfiguration().traces == TracesConfiguration())
-        let other = ["OTEL_TRACES_SAMPLER": "xray", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_SERVICE_NAME": "x"]
+        let other = [
+            "OTEL_TRACES_SAMPLER": "xray", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_SERVICE_NAME": "x",
+            "OTEL_TRACES_EXPORTER": "jaeger",
+        ]
         #expect(try loadConfiguration(other).traces == TracesConfiguration())
     }
 
@@ -39,6 +42,11 @@ struct TracesConfigurationTests {
     @Test(arguments: [["OTEL_SDK_DISABLED": "true"], ["OTEL_TRACES_EXPORTER": "none"]])
     func `OpenTelemetry's switches turn its variables off`(off: [String: String]) throws {
         #expect(try loadConfiguration(Self.on.merging(off) { $1 }).traces == TracesConfiguration())
+    }
+
+    @Test(arguments: ["otlp", ""]) func `the exporter of OpenTelemetry's own protocol is accepted`(name: String) throws
+    {
+        #expect(try loadConfiguration(Self.on.merging(["OTEL_TRACES_EXPORTER": name]) { $1 }).traces.endpoint != nil)
     }
 
     @Test func `each variable has its setting, and the environment wins over the file`() throws {
@@ -71,6 +79,8 @@ struct TracesConfigurationTests {
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "not the URL of a collector"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "in OTEL_EXPORTER_OTLP_ENDPOINT without /v1/traces"),
         ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://user:pw@collector:4318/", "credentials belong in"),
+        ("OTEL_TRACES_EXPORTER", "jaeger", "by OTLP only, not by \"jaeger\""),
+        ("OTEL_TRACES_EXPORTER", "otlp,console", "set it to otlp"),
         ("OTEL_TRACES_SAMPLER", "jaeger_remote", "is not accepted"),
         ("OTEL_TRACES_SAMPLER_ARG", "1.5", "is out of range"),
         ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip", "without compression"),
