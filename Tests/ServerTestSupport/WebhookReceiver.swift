@@ -16,14 +16,16 @@ final class WebhookReceiver: Sendable {
 
     private let webhooks = Mutex<[Received]>([])
     private let status: Mutex<Int?>
+    fileprivate let answerBody: String
     private let onReceived: @Sendable () -> Void
 
     /// - Parameters:
     ///   - status: the status of answers; nil for no answer.
+    ///   - answerBody: the body of answers.
     ///   - onReceived: called before each answer.
-    init(status: Int? = 200, onReceived: @escaping @Sendable () -> Void = {}) {
+    init(status: Int? = 200, answerBody: String = "", onReceived: @escaping @Sendable () -> Void = {}) {
         self.status = Mutex(status)
-        self.onReceived = onReceived
+        (self.answerBody, self.onReceived) = (answerBody, onReceived)
     }
 
     var received: [Received] { webhooks.withLock { $0 } }
@@ -70,7 +72,8 @@ private final class WebhookHandler: ChannelInboundHandler {
         buffer.writeImmutableBuffer(unwrapInboundIn(data))
         while let webhook = WebhookReceiver.Received(takingFrom: &buffer) {
             guard let status = receiver.take(webhook) else { continue }
-            let answer = "HTTP/1.1 \(status) Reason\r\nContent-Length: 0\r\n\r\n"
+            let body = receiver.answerBody
+            let answer = "HTTP/1.1 \(status) Reason\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
         }
     }

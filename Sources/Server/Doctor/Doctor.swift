@@ -78,6 +78,7 @@ struct Doctor: Sendable {
         case .notifications: check.checkNotifications(store)
         case .webhooks: await check.checkWebhooks()
         case .verifications: check.checkVerifications(store)
+        case .traces: await check.checkTraces()
         case .certificates: check.checkCertificates()
         case .limits: check.checkLimits()
         case .ports: await check.checkPorts()
@@ -162,7 +163,8 @@ struct CheckResult: Hashable, Sendable {
 
     /// The areas, in the order of the report.
     enum Area: String, CaseIterable, Sendable {
-        case configuration, clients, redis, apple, notifications, webhooks, verifications, certificates, limits, ports
+        case configuration, clients, redis, apple, notifications, webhooks, verifications, traces, certificates, limits
+        case ports
     }
 
     let area: Area

@@ -11,8 +11,8 @@ package struct OTLPTraces: Sendable {
 
     package init(resource: [(name: String, value: String)]) { self.resource = resource }
 
-    /// Returns the body of a request.
-    func request(for spans: [TraceSpan]) -> [UInt8] {
+    /// Returns the body of a request. Without spans it only asks whether the collector takes requests.
+    package func request(for spans: [TraceSpan]) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 1024 * spans.count) { json in
             json.objects("resourceSpans", of: [spans]) { json, spans in
                 json.object("resource") { json in

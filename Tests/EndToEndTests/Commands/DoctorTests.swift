@@ -28,7 +28,7 @@ import TestSupport
             #expect(checkup.complaints == [] && checkup.exitStatus == 0)
             let areas = [
                 "configuration", "clients", "redis", "apple", "notifications", "webhooks", "verifications",
-                "certificates", "limits", "ports",
+                "traces", "certificates", "limits", "ports",
             ]
             #expect(Set(checkup.checks.map(\.area)) == Set(areas))
             #expect(try checkup["apple", "production"].seen.contains("21002"))
