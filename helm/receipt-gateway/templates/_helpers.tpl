@@ -122,6 +122,19 @@ readiness and tells clients to close their connections for as long again, then f
 {{- if or .Values.redis.url .Values.redis.development.enabled (and .Values.secrets.redis.existingSecret .Values.secrets.redis.urlKey) -}}true{{- end -}}
 {{- end }}
 
+{{/* The settings that name the collector of spans, with its URL; empty for a URL that only the cluster knows. */}}
+{{- define "receipt-gateway.collectors" -}}
+urls:
+{{- with dig "traces" "endpoint" "" .Values.config }}
+  config.traces.endpoint: {{ quote . }}
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if has .name (list "GATEWAY_TRACES_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" "OTEL_EXPORTER_OTLP_ENDPOINT") }}
+  {{ .name }}: {{ .value | default "" | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Rejects contradicting values before anything is installed. */}}
 {{- define "receipt-gateway.check" -}}
 {{- $secrets := .Values.secrets -}}
@@ -217,6 +230,13 @@ readiness and tells clients to close their connections for as long again, then f
 {{- if not (has $port (toStrings $policy.redis.ports)) -}}
 {{- fail (printf "networkPolicy.redis.ports lacks port %s of redis.url: the gateway could not reach Redis. Add it, and behind a service also the port of its pods." $port) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $setting, $url := (include "receipt-gateway.collectors" . | fromYaml).urls -}}
+{{- $default := hasPrefix "https:" $url | ternary ":443" ":80" -}}
+{{- $port := regexFind ":[0-9]+$" (regexFind "^[^/?]*" (regexReplaceAll "^[a-z]+://" $url "")) | default $default | trimPrefix ":" -}}
+{{- if and $url (not (has $port (toStrings $policy.traces.ports))) -}}
+{{- fail (printf "networkPolicy.traces.ports lacks port %s of %s: the gateway could not reach the collector. Add it, and behind a service also the port of its pods." $port $setting) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
