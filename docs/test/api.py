@@ -117,7 +117,9 @@ def typescript_fetch(folder: Path, url: str, receipt: str, app: str) -> None:
     """a client by OpenAPI Generator's typescript-fetch verifies a receipt and reads a problem"""
     words = ["-i", DOCUMENT, "-g", "typescript-fetch", "-o", folder / "generated"]
     said = _run(folder, "openapi-generator-cli", "generate", *words)
-    assert " ERROR " not in said, said
+    # It leaves `mutualTLS` out, and reports that for each operation: a certificate is set at the HTTP library.
+    errors = [line for line in said.splitlines() if " ERROR " in line and "Unknown type `mutualTLS`" not in line]
+    assert not errors, errors
     (folder / "client.ts").write_text((HERE / "client.ts").read_text())
     options = ["--target", "es2020", "--module", "commonjs", "--lib", "es2020,dom", "--outDir", folder / "compiled"]
     _run(folder, "tsc", *options, folder / "client.ts")
