@@ -62,4 +62,9 @@ package struct ClientCertificate: Hashable, Sendable {
     package init(identities: [CertificateIdentity], expires: Timestamp) {
         (self.identities, self.expires) = (identities, expires)
     }
+
+    /// SHA-256 of the certificate's DER; nil if it is not among the identities.
+    package var digest: Fingerprint? {
+        identities.lazy.compactMap { if case .sha256(let digest) = $0 { digest } else { nil } }.first
+    }
 }

@@ -47,6 +47,8 @@ struct EdgeConnection {
     /// The peer's address; nil for a proxy, and if unknown.
     var source: SourceAddress?
     private let hasTLS: Bool
+    /// The peer's certificate, verified; nil without one.
+    private var certificate: ClientCertificate?
     /// The deadline of the last answer; nil until the server stops.
     private var lastMoment: NIODeadline?
 
@@ -69,6 +71,7 @@ struct EdgeConnection {
         guard case .handshaking = phase else { return }
         phase = .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
         guard let certificate else { return }
+        self.certificate = certificate
         rules.authenticate = { [rules] in rules.authenticate($0) ?? rules.identify(certificate) }
     }
 
@@ -116,7 +119,8 @@ struct EdgeConnection {
         let match = routes.match(header.method, header.path)
         let client = rules.client(of: header, for: match)
         request = RequestContext(
-            header: header, match: match, client: client ?? .unidentified, peer: peer, hasTLS: hasTLS, arrival: now)
+            header: header, match: match, client: client ?? .unidentified, peer: peer, hasTLS: hasTLS,
+            unknownCertificate: client == nil ? certificate : nil, arrival: now)
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
         let refusal = rules.refusal(of: header, from: client, for: match, hasTLS: hasTLS)

@@ -3,6 +3,7 @@
 internal import Clients
 package import HTTPTypes
 package import JSON
+internal import Receipts
 
 /// An error as the client sees it: problem details (RFC 9457).
 ///
@@ -111,6 +112,11 @@ package protocol ProblemError: Error {
     var problem: Problem { get }
 }
 
+extension ClientCertificate {
+    /// The digest in the form of the clients file, in parentheses.
+    fileprivate var digestText: String { digest.map { " (sha256:\($0))" } ?? "" }
+}
+
 extension JSONFault: ProblemError {
     package var problem: Problem {
         Problem(.badRequest, .invalidBody, description, field: field, position: position, fault: rule.name)
@@ -127,9 +133,28 @@ extension Problem {
     }
 
     /// Has the same text for every fault of the key.
-    static let unauthenticated = Problem(
-        .unauthorized, .unauthenticated, "A valid API key is required: Authorization: Bearer KEY, or X-API-Key: KEY.",
-        headerFields: [.wwwAuthenticate: #"Bearer realm="receipt-gateway""#])
+    static let unauthenticated = Problem(unauthenticated: "A valid API key is required: \(keyFields)")
+
+    /// Returns the problem of a request without a valid API key, on a connection whose certificate names no client. The
+    /// peer has proved that the certificate is its own, so the text may say what is wrong with it.
+    static func unauthenticated(_ certificate: ClientCertificate, at now: Timestamp) -> Problem {
+        let fault =
+            now < certificate.expires
+            ? """
+            No client of the clients file lists the certificate of this connection\(certificate.digestText). Let the operator \
+            add an identity of it to `certificates` of a client
+            """
+            : "The certificate of this connection\(certificate.digestText) has expired. Connect with a new one"
+        return Problem(unauthenticated: "\(fault), or send a valid API key: \(keyFields)")
+    }
+
+    private static let keyFields = "Authorization: Bearer KEY, or X-API-Key: KEY."
+
+    private init(unauthenticated detail: String) {
+        self.init(
+            .unauthorized, .unauthenticated, detail,
+            headerFields: [.wwwAuthenticate: #"Bearer realm="receipt-gateway""#])
+    }
 
     package static let onlyFromThisMachine = Problem(
         .forbidden, .operationNotPermitted, "Only loopback clients may do this. Connect to 127.0.0.1.")

@@ -24,6 +24,8 @@ package final class RequestContext: Sendable {
     package let peer: NetworkAddress?
     /// True if the connection has TLS.
     let hasTLS: Bool
+    /// The certificate of the connection, if it names no client and the request is refused for that.
+    let unknownCertificate: ClientCertificate?
     /// The time at which the header was complete.
     let arrival: NIODeadline
 
@@ -49,10 +51,11 @@ package final class RequestContext: Sendable {
 
     init(
         header: RequestHeader, match: RouteMatch, client: Client, peer: NetworkAddress?, hasTLS: Bool = false,
-        arrival: NIODeadline
+        unknownCertificate: ClientCertificate? = nil, arrival: NIODeadline
     ) {
         (self.header, self.match, self.client) = (header, match, client)
         (self.peer, self.hasTLS, self.arrival) = (peer, hasTLS, arrival)
+        self.unknownCertificate = unknownCertificate
     }
 
     var requestID: RequestID { header.requestID }

@@ -94,7 +94,9 @@ package final class RequestPipeline: Sendable {
         _ request: RequestContext?, _ requestID: RequestID, _ refusal: EdgeRefusal, bodyBytes: Int,
         bodyLimit: ByteCount
     ) -> Reply {
-        let problem = Problem(refusal, bodyLimit: request?.match.bodyLimit ?? bodyLimit)
+        let problem =
+            request?.unknownCertificate.map { .unauthenticated($0, at: log.clock()) }
+            ?? Problem(refusal, bodyLimit: request?.match.bodyLimit ?? bodyLimit)
         var reply =
             request?.match.reply(to: problem, requestID: requestID.text) ?? Reply(problem, requestID: requestID.text)
         let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero

@@ -113,6 +113,31 @@ struct HandshakePhaseTests {
         #expect(connection.rules.authenticate(Credentials(apiKey: "unknown"))?.name == "shop")
     }
 
+    @Test func `a refused request says whether its certificate is unknown or has expired`() throws {
+        var connection = Self.connection { $0.authenticate = { _ in nil } }
+        connection.secured(with: Self.certificate, at: Self.start)
+        guard
+            case .refuse(.unauthenticated, let request?, _) = connection.receive(
+                .head(try .forTests(["Host": "gateway.internal"])), at: Self.start)
+        else {
+            Issue.record("the request is not refused")
+            return
+        }
+        #expect(request.unknownCertificate == Self.certificate)
+        let now = Timestamp.now(), der: [UInt8] = [1, 2, 3], digest = Fingerprint(of: der.span)
+        let certificate = ClientCertificate(
+            identities: [.sha256(digest), .dns("shop.internal")], expires: now.advanced(by: .seconds(1)))
+        let unlisted = Problem.unauthenticated(certificate, at: now)
+        #expect(unlisted.detail.hasPrefix("No client of the clients file lists") && unlisted.status == .unauthorized)
+        let expired = Problem.unauthenticated(certificate, at: certificate.expires)
+        #expect(expired.detail.contains("(sha256:\(digest)) has expired"), "\(expired.detail)")
+        // Names are not repeated: the peer chose them.
+        for problem in [unlisted, expired] {
+            #expect(problem.headerFields == Problem.unauthenticated.headerFields && problem.code == .unauthenticated)
+            #expect(!problem.detail.contains("shop") && problem.detail.hasSuffix("X-API-Key: KEY."))
+        }
+    }
+
     @Test func `a key and a certificate prove one client, and only the certificate is a browser's to send`() throws {
         let key = APIKey.random(), hasher = KeyHasher(pepper: Secret("a pepper for the tests"))
         let shop = Client(

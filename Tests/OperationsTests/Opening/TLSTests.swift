@@ -198,6 +198,29 @@ struct TLSTests {
         }
     }
 
+    @Test func `a certificate that no client lists gets 401 with its digest and what to do`() async throws {
+        let folder = try CertificateFolder(), key = APIKey.random()
+        for name in ["a", "stranger"] { try folder.makeCertificate(name) }
+        let digest = try sha256(folder, "stranger").dropFirst("sha256:".count).filter { $0 != ":" }.lowercased()
+        try await RunningGateway.withClient(
+            key, "apps: '*'", "certificates: ['dns:shop.internal']",
+            change: { configuration in
+                configuration.http.listener.tls = folder.files("a")
+                configuration.http.listener.tls.clientAuthorities = folder.path("stranger.pem")
+            }
+        ) { gateway in
+            let certificate = ["-cert", folder.path("stranger.pem"), "-key", folder.path("stranger.key"), "-ign_eof"]
+            let request = Self.request.replacing("/livez", with: "/v1/status")
+            let refused = try Self.ask(folder, gateway.port, certificate, request)
+            #expect(refused.contains("HTTP/1.1 401"), "\(refused)")
+            #expect(refused.contains("certificate of this connection (sha256:\(digest))"), "\(refused)")
+            #expect(refused.contains("`certificates` of a client") && refused.contains("X-API-Key: KEY"))
+            // Without a certificate the key alone is missing.
+            let nameless = try Self.ask(folder, gateway.port, ["-ign_eof"], request)
+            #expect(nameless.contains("HTTP/1.1 401") && nameless.contains("A valid API key is required"))
+        }
+    }
+
     private static func ask(
         _ folder: CertificateFolder, _ port: Int, _ options: [String], _ request: String
     ) throws -> String {

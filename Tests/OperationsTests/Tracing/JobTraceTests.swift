@@ -2,6 +2,7 @@
 
 import Foundation
 import JSON
+import RealServers
 import ReceiptForge
 import Testing
 import TestSupport
@@ -34,7 +35,7 @@ struct JobTraceTests {
                     }
                 }
                 try await fleet.withNode(to: url) { gateway in
-                    try await eventually { collector.spans(named: Self.name).contains(where: \.isDecided) }
+                    try await eventually { collector.spans(named: Self.name).contains { $0.isDecided } }
                     lines = gateway.log.containing(#""message":"Apple answered""#)
                 }
             }
@@ -51,7 +52,7 @@ struct JobTraceTests {
         let failed = try #require(attempts.first { !$0.isDecided })
         #expect(failed.attributes["receipt_gateway.verdict"] == "undecided")
         #expect(failed.attributes["receipt_gateway.degraded"] == "upstream_unreachable")
-        let decided = try #require(attempts.first(where: \.isDecided))
+        let decided = try #require(attempts.first { $0.isDecided })
         #expect(decided.attributes["receipt_gateway.verdict"] == "genuine")
         // The work of the attempt is in its trace, and in the log under the trace's ID.
         let within = collector.spans.filter { $0.traceID == decided.traceID && $0.parent == decided.spanID }

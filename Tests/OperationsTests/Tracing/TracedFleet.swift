@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
+import Cryptography
 import FoundationEssentials
 import RealServers
 import ReceiptForge
