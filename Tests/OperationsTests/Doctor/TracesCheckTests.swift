@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import JSON
-import RealServers
 import Testing
 import TestSupport
 

@@ -2,6 +2,7 @@
 
 import Cryptography
 import Gateway
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Receipts

@@ -3,15 +3,19 @@
 import AppleSimulator
 import Cryptography
 import FoundationEssentials
+import Logging
 import RealServers
 import ReceiptForge
+import Receipts
 import Redis
+import Testing
 import TestSupport
 
 @testable import Clients
 @testable import RedisStore
 @testable import ServerTestSupport
 @testable import Settings
+@testable import Telemetry
 
 /// A real Redis and a simulated Apple, for gateways whose spans are exported.
 struct TracedFleet {
