@@ -118,10 +118,10 @@ enum JobScripts {
 
             """
 
-    /// ARGV ID, key of the lane, head, request, answer, trace (empty for none), deadline, the maximum count and bytes of the client, the maximum
-    /// bytes of all, the maximum number of idempotency keys of a job, the numbers of the client's, the request's and the
-    /// key's names (0 without a key), these names, then the names of customers. Returns a `Creation`, and of a job that was
-    /// there its ID and the described fields.
+    /// ARGV ID, key of the lane, head, request, answer, trace (empty for none), deadline, the maximum count and bytes of
+    /// the client, the maximum bytes of all, the maximum number of idempotency keys of a job, the numbers of the client's,
+    /// the request's and the key's names (0 without a key), these names, then the names of customers. Returns a
+    /// `Creation`, and of a job that was there its ID and the described fields.
     static let create = RedisScript(
         functions + ScriptPrelude.eviction + """
             local function words(first, count)
