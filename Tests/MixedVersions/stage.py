@@ -54,7 +54,7 @@ class Stage:
         self.clock = {"LD_PRELOAD": str(library(WALL_CLOCK, folder)), "WALL_CLOCK_STEP": str(self.step)}
         self.receipts = folder / "receipts"
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "4"], check=True, capture_output=True)
-        self.redis = Redis(folder, self.clock, self.persistence)
+        self.redis = self.start_redis()
         self.web = Web()
         self._start_apple()
         # What a node of one version could not use of the other, and asked Apple for.
@@ -74,6 +74,9 @@ class Stage:
         return time.time() + int(self.step.read_text())
 
     # Redis
+
+    def start_redis(self) -> Redis:
+        return Redis(self.folder, self.clock, self.persistence)
 
     def count(self, form: str) -> int:
         """Returns the number of keys of a form in Redis now."""
@@ -345,14 +348,15 @@ class Node:
 class Redis:
     """A Redis on this machine. After `program.kill`, `start` starts it again with what it has kept."""
 
-    def __init__(self, folder: Path, clock: dict[str, str], persistence: tuple[str, ...]):
-        self.port = free_port()
-        self.folder, self.environment = folder, {**os.environ, **clock}
-        self.command = ["redis-server", "--port", self.port, "--bind", "127.0.0.1", *persistence]
+    def __init__(self, folder: Path, clock: dict[str, str], options: tuple[str, ...], name: str = "redis"):
+        self.port, self.name = free_port(), name
+        self.folder, self.environment = folder / name, {**os.environ, **clock}
+        self.folder.mkdir()
+        self.command = ["redis-server", "--port", self.port, "--bind", "127.0.0.1", *options]
         self.start()
 
     def start(self) -> None:
-        self.program = Program("redis", self.command, self.folder, self.environment)
+        self.program = Program(self.name, self.command, self.folder, self.environment)
         self.program.expect("answers", lambda: fetch_redis(self.port, "PING") == "PONG", SECONDS)
 
     @property

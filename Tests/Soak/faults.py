@@ -3,22 +3,30 @@
 
 from __future__ import annotations
 
+import math
 import random
 import resource
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from drill.processes import wait_until
 from fleet import Fleet
+from stage import Redis
 from truth import Ledger
 from wire import Wire
 
 MiB = 1 << 20
-# Seconds in which nodes connect to Redis again, in which they read changed files, and in which all of them must have.
-RECOVERY, RELOAD, LAST_RELOAD = 5, 5, 30
+# Seconds in which nodes connect to Redis again, in which they notice that it does not answer (docs/notifications.md says
+# two; a busy machine takes longer), in which they read changed files, and in which all of them must have.
+RECOVERY, NOTICE, RELOAD, LAST_RELOAD = 5, 5, 5, 30
+# Faults after which a failover takes this many seconds.
+REPLACED, REPLACING = ("redis killed", "redis frozen"), 20
+# Seconds before a failover whose writes may be missing on the replica: milliseconds, and a busy machine.
+LAG = 2
 
 
 @dataclass(frozen=True)
@@ -67,8 +75,12 @@ class Faults:
         self.fleet, self.ledger = fleet, ledger
         # The times in which a node stood still.
         self.freezes: list[tuple[float, float]] = []
-        # The end of the last fault of Redis or its network, with the time to recover.
-        self._trouble = 0.0
+        # The times in which Redis acknowledged what a failover may have lost.
+        self.losses: list[tuple[float, float]] = []
+        # The last fault of Redis or its network, with the time to recover.
+        self._trouble = (0.0, 0.0)
+        # The sentinels promote no replica that seems to lag, as after a step of its clock.
+        self._stepping = threading.Lock()
         nodes = {
             "node killed": self.kill,
             "node stopped": self.stop,
@@ -99,7 +111,7 @@ class Faults:
                 return entries
             left = left or chance.sample(sorted(self.lanes[lane]), len(self.lanes[lane]))
             entries.append(Entry(lane, round(at, 1), round(lasting, 1), left.pop(), chance.getrandbits(16)))
-            at += lasting
+            at += lasting + (REPLACING if entries[-1].fault in REPLACED else 0)
 
     def start(self) -> None:
         begin = time.monotonic()
@@ -113,18 +125,37 @@ class Faults:
             if self._over.wait(max(0, begin + entry.at - time.monotonic())):
                 return
             print(f"{time.monotonic() - begin:6.1f} s  {entry.fault}", flush=True)
-            if lane == "redis":
-                self._trouble = time.monotonic() + entry.seconds + RECOVERY
             try:
-                self.lanes[lane][entry.fault](entry)
+                with self._troubling() if lane == "redis" else nullcontext():
+                    self.lanes[lane][entry.fault](entry)
             except Exception:
                 self.ledger.violate(f"a fault did not end well: {entry.fault}", traceback.format_exc())
             else:
                 self.done.append(entry)
 
+    @contextmanager
+    def _troubling(self) -> Iterator[None]:
+        begin = time.monotonic()
+        self._trouble = (begin, math.inf)
+        try:
+            yield
+        finally:
+            self._trouble = (begin, time.monotonic() + RECOVERY)
+
     @property
     def is_redis_in_trouble(self) -> bool:
-        return time.monotonic() < self._trouble
+        begin, end = self._trouble
+        return begin <= time.monotonic() < end
+
+    @property
+    def is_redis_unnoticed(self) -> bool:
+        """True while nodes may not know yet that they do not reach Redis."""
+        return self.is_redis_in_trouble and time.monotonic() < self._trouble[0] + NOTICE
+
+    def lost_until(self, begin: float, end: float | None = None) -> float | None:
+        """Returns the end of the failover that may have lost what Redis acknowledged at this time; None without one."""
+        ends = [last for first, last in self.losses if first < (end or begin) and begin < last]
+        return max(ends, default=None)
 
     def join(self) -> None:
         for thread in self._threads:
@@ -165,7 +196,8 @@ class Faults:
         node.set_clock(0)
 
     def step(self, entry: Entry) -> None:
-        self.fleet.advance(5 + entry.choice % 40)
+        with self._stepping:
+            self.fleet.advance(5 + entry.choice % 40)
 
     def fill_disk(self, entry: Entry) -> None:
         node = self._any(entry)
@@ -180,15 +212,25 @@ class Faults:
         nodes = [node for node in self.fleet.nodes if not node.is_down]
         wait_until("the new certificate", lambda: all(node.presented() == made for node in nodes), LAST_RELOAD, 1)
 
-    # Redis
+    # Redis. The sentinels replace a primary that is away for long enough.
+
+    @contextmanager
+    def _replaceable(self) -> Iterator[Redis]:
+        assert not self.fleet.redis.settle(), "the sentinels promoted a replica without a fault"
+        begin = time.monotonic() - LAG
+        with self._stepping:
+            yield self.fleet.redis.primary
+            if self.fleet.redis.settle():
+                self.losses.append((begin, time.monotonic() + RECOVERY))
 
     def crash(self, entry: Entry) -> None:
-        self.fleet.redis.program.kill()
-        time.sleep(entry.seconds)
-        self.fleet.redis.start()
+        with self._replaceable() as primary:
+            primary.program.kill()
+            time.sleep(entry.seconds)
+            primary.start()
 
     def freeze_redis(self, entry: Entry) -> None:
-        with self.fleet.redis.program.frozen():
+        with self._replaceable() as primary, primary.program.frozen():
             time.sleep(entry.seconds)
 
     def fill(self, entry: Entry) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet of a soak: three nodes, each with a clock and a network of its own, a Redis that keeps all, and a receiver."""
+"""The fleet of a soak: three nodes, each with a clock and a network of its own, Redis behind sentinels, and a receiver."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from drill.processes import Program, fetch
+from sentinels import Sentinels
 from stage import SECONDS, WEBHOOK_KEY, Node, Stage, library, replace
 from wire import Wire
 
@@ -60,6 +61,9 @@ class Fleet(Stage):
         program.chmod(0o755)
         self.nodes = [SoakNode(self, program, f"node-{number}") for number in (1, 2, 3)]
 
+    def start_redis(self) -> Sentinels:
+        return Sentinels(self.folder, self.clock, self.persistence)
+
     def rename_receiver(self) -> None:
         """Gives the receiver another name, which nodes do not know from before."""
         file, known = self.folder / "clients.yaml", re.search(r"orders(\d+)\.soak", self.orders)
@@ -88,6 +92,8 @@ class Fleet(Stage):
             "GATEWAY_APPLE_BREAKER": None,
             "GATEWAY_REDIS_DEADLINE": None,
             "GATEWAY_REDIS_EXPECTED_NODES": "3",
+            # A failover then loses no notification that Apple has seen accepted.
+            "GATEWAY_NOTIFICATIONS_REPLICAS": "1",
             "GATEWAY_SHUTDOWN_GRACE": "5s",
             "GATEWAY_LOG_REQUESTS": "none",
             "GATEWAY_HTTP_TLS_CERTIFICATE_FILE": str(self.certificate),
@@ -110,7 +116,7 @@ class Fleet(Stage):
 class SoakNode(Node):
     def __init__(self, fleet: Fleet, gateway: Path, name: str):
         super().__init__(fleet, gateway, name)
-        self.wire, self.skew = Wire(fleet.redis.port), 0
+        self.wire, self.skew = Wire(fleet.redis), 0
         self.step = fleet.folder / f"{name}.step"
         # True while a fault may have ended the process.
         self.is_down = True

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fleet under mixed traffic and faults of chance: `soak.py GATEWAY LOADTEST MINUTES SEED REPORT`, called by `.ci/soak`.
 
-Three nodes, a Redis that keeps everything, a simulated Apple and receivers of webhooks run on this machine. Each answer
-is compared with what it should have been. After the last fault the fleet must recover by itself, and everything that it
-acknowledged must be there.
+Three nodes, a Redis that keeps everything with its replica and three sentinels, a simulated Apple and receivers of
+webhooks run on this machine. Each answer is compared with what it should have been. After the last fault the fleet must
+recover by itself, and everything that it acknowledged must be there, except for what a failover may lose.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class Soak:
         # Before the checks: they step the clock.
         self.elapsed = time.monotonic() - self.ledger.begin + int(self.fleet.step.read_text())
         for check in (
-            self.events, self.jobs, self.webhooks, self.answers, self.erasures, self.limits, self.resources, self.logs
+            self.events, self.jobs, self.webhooks, self.lateness, self.answers, self.erasures, self.limits,
+            self.resources, self.logs,
         ):
             print(f"checks: {check.__doc__}", flush=True)
             try:
@@ -121,6 +122,10 @@ class Soak:
             ]
             self.ledger.violate("events and changes differ", f"{one.id}: {one.expected}, and events {told}")
         settle("the reader is at the end", self._all_read)
+        for at, missed in self.ledger.missed:
+            # What a failover lost is written again.
+            if not self.faults.lost_until(at) or any(one["count"] is not None for one in missed):
+                self.ledger.violate("the reader missed events", missed)
         read: dict[str, dict] = {}
         for event in self.ledger.log:
             if read.setdefault(event["id"], event) != event:
@@ -152,6 +157,9 @@ class Soak:
                 if status == 202:
                     continue
                 del waiting[identifier]
+                if status == 404 and self.faults.lost_until(at):
+                    self.ledger.lost["deferred verifications"] += 1
+                    continue
                 answer = job.get("answer", {})
                 if status == 200 and job["status"] == "done" and answer["verdict"] == "genuine":
                     self.traffic.judge(f"deferred {identifier}", customer, known, answer, at)
@@ -190,6 +198,14 @@ class Soak:
 
         settle("all notifications at the relay", relayed)
 
+    def lateness(self) -> None:
+        """after an event that was read, earlier states are shown for seconds only"""
+        for late in self.ledger.late:
+            # What a failover lost of the later state is done again after it.
+            since = self.faults.lost_until(late.since) or late.since
+            if late.at - since >= late.patience:
+                self.ledger.violate(f"an earlier state {late.at - late.since:.1f} s after the later one", late.what)
+
     def answers(self) -> None:
         """each node gives the present state of each customer, from Apple and without one"""
         for node in self.fleet.nodes:
@@ -218,6 +234,9 @@ class Soak:
             # docs/privacy.md: a node that stood still meanwhile may write afterwards what it held.
             if any(first < end + 1 and begin - 20 < last for first, last in self.faults.freezes):
                 continue
+            if self.faults.lost_until(begin, end):
+                self.ledger.lost["erasures"] += 1
+                continue
             left = [event["id"] for event in log if self._is_of(event, {customer.id})]
             assert not left, f"{customer.id}: {left}"
             status, answer = self.fleet.nodes[0].ask("POST", "/v1/erasures", self.traffic.erasure(customer))
@@ -225,8 +244,10 @@ class Soak:
 
     def limits(self) -> None:
         """the limited client had no more than its quota"""
-        most = QUOTA * (1 + self.elapsed / 3600)
-        assert self.ledger.admitted <= most, f"{self.ledger.admitted} in {self.elapsed:.0f} s"
+        most, admitted = QUOTA * (1 + self.elapsed / 3600), self.ledger.admitted
+        self.ledger.lost["admissions"] = sum(self.faults.lost_until(at) is not None for at in admitted)
+        count = len(admitted) - self.ledger.lost["admissions"]
+        assert count <= most, f"{count} in {self.elapsed:.0f} s"
 
     def resources(self) -> None:
         """memory and descriptors are flat"""
@@ -258,18 +279,21 @@ class Soak:
             for level, message in re.findall(r'"level":"(warning|error)".*?"message":"([^"]{0,90})', text):
                 log[level, re.sub(r"\d+", "n", message)] += 1
         kinds = sorted({kind for kind, _ in ledger.answers})
+        lost = ", ".join(f"{count} {what} may be lost" for what, count in ledger.lost.items()) or "nothing was lost"
+        late = sorted(ledger.late, key=lambda one: one.since - one.at)
         lines = [
             f"# Soak of {self.seconds / 60:g} minutes, seed {seed}",
             "",
             f"{len(ledger.violations)} violations, {len(self.faults.done)} of {len(self.faults.plan)} faults,",
             f"{sum(ledger.answers.values())} answers, {len(ledger.log)} events, {len(ledger.accepted)} notifications,",
             f"{len(ledger.jobs)} deferred verifications, {ledger.purges} purges, {len(ledger.erasures)} erasures,",
-            f"{ledger.admitted} requests of the limited client admitted.",
+            f"{len(ledger.admitted)} requests of the limited client admitted.",
+            f"{len(self.faults.losses)} failovers of Redis: {len(ledger.missed)} pages of events said that some are missed; {lost}.",
             f"{len(ledger.late)} answers showed a state before an event that was read.",
-            f"{ledger.alone} answers came from fresh evidence alone, without Redis and without a label.",
+            f"{ledger.alone} answers came from the evidence alone before the node noticed that Redis is away.",
             "",
             *[f"- {line}" for line in ledger.violations],
-            *[f"- late: {line}" for _, line in sorted(ledger.late, reverse=True)[:20]],
+            *[f"- late: {one.at - one.since:.1f} s after the event: {one.what}" for one in late[:20]],
             "",
             "| traffic | status: answers |",
             "|---|---|",

@@ -52,6 +52,15 @@ class Known(NamedTuple):
     patience: float
 
 
+class Late(NamedTuple):
+    """An answer that showed an earlier state than what was known since some time, and the seconds for which it may."""
+
+    what: str
+    at: float
+    since: float
+    patience: float
+
+
 class Customer:
     """A customer, whose states are in the order of Apple's changes. Only one thread changes a customer."""
 
@@ -121,11 +130,15 @@ class Ledger:
     log: list[dict] = field(default_factory=list)
     purges: int = 0
     erasures: list[tuple[Customer, float, float]] = field(default_factory=list)
-    admitted: int = 0
-    # Answers that showed an earlier state: the seconds after the event of the later state, and a description.
-    late: list[tuple[float, str]] = field(default_factory=list)
-    # Answers from the evidence alone, at nodes that could not ask Redis for the later state, and were not labelled so.
+    # The times of requests of the limited client.
+    admitted: list[float] = field(default_factory=list)
+    late: list[Late] = field(default_factory=list)
+    # What the reader of events missed, with the times.
+    missed: list[tuple[float, list]] = field(default_factory=list)
+    # Answers from the evidence alone, at nodes that had not noticed yet that they do not reach Redis.
     alone: int = 0
+    # Deferred verifications, erasures and requests of the limited client that a failover may have lost.
+    lost: Counter = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     begin: float = field(default_factory=time.monotonic)
