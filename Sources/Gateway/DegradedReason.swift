@@ -2,7 +2,8 @@
 
 /// The reasons why the preferred source did not answer. The raw values appear in the API.
 package enum DegradedReason: String, Error, CaseIterable, Hashable, Sendable {
-    /// The shared store is unreachable: this node answers from its own copy, and purges by other nodes may be missing.
+    /// The shared store is unreachable: this node answers from its own copy or from the evidence, and misses what other
+    /// nodes have purged or learned from notifications.
     case sharedStoreUnreachable = "shared_store_unreachable"
     /// The circuit breaker is open: Apple failed too often, so calls are suspended for some seconds.
     case circuitOpen = "circuit_open"

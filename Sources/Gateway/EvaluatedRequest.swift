@@ -19,7 +19,7 @@ final class EvaluatedRequest: Sendable {
     private let notifiedUntil: Timestamp?
     /// True if notifications have added something to the evidence.
     private let isNotified: Bool
-    /// True if a notification reported something that cannot be read now.
+    /// True if what notifications may have reported cannot be read now.
     let lacksStates: Bool
 
     /// - Parameters:
@@ -63,7 +63,7 @@ final class EvaluatedRequest: Sendable {
     /// Returns the same subject, about which another interface answers.
     func answered(by api: UpstreamAPI) -> EvaluatedRequest { EvaluatedRequest(copying: self, api: api) }
 
-    /// The same subject, about which a notification reported something that cannot be read now.
+    /// The same subject; what notifications may have reported about it cannot be read now.
     var lackingStates: EvaluatedRequest { EvaluatedRequest(copying: self, lacksStates: true) }
 
     /// The same subject with its transactions as values: Apple's answers are compared with them.

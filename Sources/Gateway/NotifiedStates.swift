@@ -28,10 +28,12 @@ package struct NotifiedStates: Sendable {
         let chains = newStates(of: evaluated, purge, isAppleAsked)
         guard !chains.isEmpty else { return try next(evaluated).map { $0.joining(version) } }
         return .wait {
-            var notified = await self.adding(chains, to: evaluated)
+            let notified = await self.adding(chains, to: evaluated) ?? evaluated.lackingStates
             // Whatever a named purge was about, the evidence alone is no answer; neither is old evidence.
-            if notified == nil, purge == .named || evaluated.mayHaveChanged { notified = evaluated.lackingStates }
-            return try next(notified ?? evaluated).map { $0.joining(version) }
+            if notified.lacksStates, purge != .named, !evaluated.mayHaveChanged {
+                return .done(self.answerWithoutUpstream(to: notified).joining(version))
+            }
+            return try next(notified).map { $0.joining(version) }
         }
     }
 
@@ -43,7 +45,8 @@ package struct NotifiedStates: Sendable {
             .map { evaluated.adding($0) }
     }
 
-    /// Answers from the evidence and the notifications. The answer says if a state that a notification reported is missing.
+    /// Answers from the evidence and the notifications. The answer says if a state that a notification reported may be
+    /// missing.
     func answerWithoutUpstream(to evaluated: EvaluatedRequest) -> Answer {
         guard evaluated.lacksStates else { return evaluated.withoutUpstream(.upstreamNotConfigured) }
         observe(.degraded(.sharedStoreUnreachable))

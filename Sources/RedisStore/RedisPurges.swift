@@ -132,6 +132,7 @@ package final class RedisPurges: ResultPurges {
     private func readAll(over redis: any RedisCommands) async -> Bool {
         let announcements = counters.announcements
         let isComplete = await readPages(over: redis)
+        known.withLock { $0.isFollowed = isComplete }
         // Unreadable purges may concern any cached answer. Answers from now on carry the new position.
         if !isComplete { counters.invalidateAll() }
         counters.resolve(upTo: announcements)
@@ -287,9 +288,12 @@ private struct KnownPurges {
 
     mutating func adopt(_ page: PurgePage, at now: Timestamp) { adoption = (page.head.number, now) }
 
-    /// Returns true if all purges since a time are kept.
+    /// True if the last read reached the end of the log. Every two seconds there is a read.
+    var isFollowed = false
+
+    /// Returns true if all purges since a time are known.
     func isComplete(since time: Timestamp) -> Bool {
-        guard let adoption, adoption.time < time else { return false }
+        guard isFollowed, let adoption, adoption.time < time else { return false }
         return history.isComplete(after: adoption.number)
     }
 

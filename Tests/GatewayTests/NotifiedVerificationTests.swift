@@ -245,6 +245,22 @@ struct NotifiedVerificationTests {
         #expect(labelled.provenance.degradedReasons == [.sharedStoreUnreachable])
     }
 
+    @Test(arguments: [true, false])
+    func `while it is unknown what notifications reported, fresh evidence is answered with a label, without Apple`(
+        hasApple: Bool
+    ) async throws {
+        let states = KnownStates(isReachable: false)
+        let fixture = CustomerFixture(
+            [SignedSamples.original: [.answered(.customer(SignedSamples.original))]], states: states, hasApple: hasApple
+        )
+        try await Self.forgetPurges(fixture)
+        let answer = try await fixture.ask(Self.evidence, at: SignedSamples.time(7))
+        #expect(answer.verdict == .genuine && answer.provenance.source == .local)
+        #expect(answer.provenance.degradedReasons == [.sharedStoreUnreachable])
+        #expect(states.lookupCount == 1 && fixture.customers.asked.isEmpty)
+        #expect(AnswerValidity(answer, at: SignedSamples.time(7)) == nil)
+    }
+
     @Test(arguments: [(true, Mode.auto), (true, .appleFirst), (false, .auto), (false, .appleFirst)])
     func `old evidence is answered with what notifications reported, where Apple cannot be asked`(
         hasApple: Bool, mode: Mode

@@ -77,6 +77,20 @@ import TestSupport
         #expect(cache.knownPurge(of: ["7"], in: nil, since: StoreSamples.time(201)) == .none)
     }
 
+    @Test(.cacheInRedis) func `while Redis does not answer it is unknown if an ID was purged`() async throws {
+        let store = TestRedis(redis.node), cache = redis.cache(through: store)
+        await cache.redisPurges.catchUp()
+        #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(101)) == .none)
+        store.fail(.timeout)
+        await cache.redisPurges.catchUp()
+        #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(101)) == .unknown)
+        try await redis.cache().purge(transactionIDs: [Self.id])
+        store.fail(nil)
+        await cache.redisPurges.catchUp()
+        #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(101)) == .named)
+        #expect(cache.knownPurge(of: ["7"], in: nil, since: StoreSamples.time(101)) == .none)
+    }
+
     @Test(.cacheInRedis) func `a node that starts reads a log of many pages`() async throws {
         let cache = redis.cache(), key = try StoreSamples.key()
         await cache.keep(try StoreSamples.known(), for: key)

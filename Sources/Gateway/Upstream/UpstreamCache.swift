@@ -26,7 +26,7 @@ package typealias CachePurge = @Sendable ([Purge]) async throws(StoreUnreachable
 package protocol ResultPurges: Sendable {
     /// Invalidates every result that one of these purges names.
     func purge(_ purges: [Purge]) async throws(StoreUnreachable)
-    /// Returns the purges of these IDs of an app that this node knows.
+    /// Returns the purges of these IDs of an app that this node knows; `unknown` also while the store is unreachable.
     /// - Parameter time: the time from which all must be known.
     func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge
     /// The position of the purges that this node knows, to be read before a request to Apple.

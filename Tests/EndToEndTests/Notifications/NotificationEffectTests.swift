@@ -77,6 +77,32 @@ import TestSupport
         }
     }
 
+    @Test func `while Redis is away an answer from fresh evidence is labelled, and Apple is not called`() async throws {
+        try await Self.withFleet(customers: 1) { fleet, redis in
+            let evidence = try await fleet.evidence(of: 0), lookups = fleet.lookups
+            for node in fleet.nodes.indices {
+                let before = try await fleet.verify(evidence, at: node)
+                #expect(before.source == "local" && before.degradedReasons.isEmpty, "\(before)")
+            }
+            redis.kill()
+            for node in fleet.nodes.indices {
+                try await eventually("node \(node) labels its answer") {
+                    try await fleet.verify(evidence, at: node).isLabelled("shared_store_unreachable")
+                }
+                #expect(try await fleet.verify(evidence, at: node).states == ["active"])
+                let labels = ["reason": "shared_store_unreachable"]
+                #expect(try await fleet.nodes[node].sum("degraded_total", labels) > 0)
+            }
+            try await redis.start()
+            for node in fleet.nodes.indices {
+                try await eventually("node \(node) has no reason for a label") {
+                    try await fleet.verify(evidence, at: node).degradedReasons.isEmpty
+                }
+            }
+            #expect(fleet.lookups == lookups)
+        }
+    }
+
     @Test func `new cache keys in the documented steps lose no notification`() async throws {
         let group = 10
         func customers(_ number: Int) -> Range<Int> { number * group..<(number + 1) * group }
