@@ -10,18 +10,19 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from drill.processes import wait_until
-from fleet import Fleet
+from fleet import Fleet, SoakNode
 from stage import Redis
 from truth import Ledger
 from wire import Wire
 
 MiB = 1 << 20
 # Seconds in which nodes connect to Redis again, in which they notice that it does not answer (docs/notifications.md says
-# two; a busy machine takes longer), in which they read changed files, and in which all of them must have.
+# three; a busy machine takes longer), in which they read changed files, and in which all of them must have.
 RECOVERY, NOTICE, RELOAD, LAST_RELOAD = 5, 5, 5, 30
 # Faults after which a failover takes this many seconds.
 REPLACED, REPLACING = ("redis killed", "redis frozen"), 20
@@ -43,6 +44,8 @@ class Entry:
     def __str__(self) -> str:
         return f"{self.at:6.1f} s  {self.lane:6}  {self.fault} ({self.seconds:.1f} s, {self.choice})"
 
+
+Fault = Callable[[Entry], AbstractContextManager]
 
 # Apple's faults that no genuine answer may come of. Names are in loadtest/scenarios/all.yaml.
 APPLE = {
@@ -91,14 +94,14 @@ class Faults:
             "certificates changed": self.certify,
         }
         redis = {"redis killed": self.crash, "redis frozen": self.freeze_redis, "redis full": self.fill}
-        redis |= {f"network {mode}": self._wire(mode) for mode in Wire.MODES if mode != "open"}
-        outside = {name: self._apple(fault) for name, fault in APPLE.items()}
-        outside |= {name: self._receiver(fault) for name, fault in RECEIVER.items()}
+        redis |= {f"network {mode}": partial(self._network, mode) for mode in Wire.MODES if mode != "open"}
+        outside = {name: partial(self._apple, fault) for name, fault in APPLE.items()}
+        outside |= {name: partial(self._receiver, fault) for name, fault in RECEIVER.items()}
         outside["receiver's name slow"] = self.resolve
-        self.lanes: dict[str, dict[str, Callable]] = {"node": nodes, "redis": redis, "apple": outside}
+        # Each fault is a context, which lasts for the seconds of its entry.
+        self.lanes: dict[str, dict[str, Fault]] = {"node": nodes, "redis": redis, "apple": outside}
         self.plan = [entry for lane in self.lanes for entry in self._draw(lane, seed, seconds)]
         self.done: list[Entry] = []
-        self._over = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def _draw(self, lane: str, seed: int, seconds: float) -> list[Entry]:
@@ -122,12 +125,11 @@ class Faults:
 
     def _run(self, lane: str, begin: float) -> None:
         for entry in (entry for entry in self.plan if entry.lane == lane):
-            if self._over.wait(max(0, begin + entry.at - time.monotonic())):
-                return
+            time.sleep(max(0, begin + entry.at - time.monotonic()))
             print(f"{time.monotonic() - begin:6.1f} s  {entry.fault}", flush=True)
             try:
-                with self._troubling() if lane == "redis" else nullcontext():
-                    self.lanes[lane][entry.fault](entry)
+                with self._troubling() if lane == "redis" else nullcontext(), self.lanes[lane][entry.fault](entry):
+                    time.sleep(entry.seconds)
             except Exception:
                 self.ledger.violate(f"a fault did not end well: {entry.fault}", traceback.format_exc())
             else:
@@ -163,52 +165,58 @@ class Faults:
 
     # Nodes. The last is never ended: its memory is watched.
 
-    def _mortal(self, entry: Entry):
+    def _mortal(self, entry: Entry) -> SoakNode:
         return self.fleet.nodes[entry.choice % (len(self.fleet.nodes) - 1)]
 
-    def _any(self, entry: Entry):
+    def _any(self, entry: Entry) -> SoakNode:
         return self.fleet.nodes[entry.choice % len(self.fleet.nodes)]
 
-    def kill(self, entry: Entry) -> None:
-        node = self._mortal(entry)
+    @contextmanager
+    def _ending(self, node: SoakNode, end: Callable[[], None]) -> Iterator[None]:
         node.is_down = True
-        node.kill()
-        time.sleep(entry.seconds)
+        end()
+        yield
         node.start()
 
-    def stop(self, entry: Entry) -> None:
+    def kill(self, entry: Entry):
         node = self._mortal(entry)
-        node.is_down = True
-        node.stop()
-        time.sleep(entry.seconds)
-        node.start()
+        return self._ending(node, node.kill)
 
-    def freeze(self, entry: Entry) -> None:
+    def stop(self, entry: Entry):
+        node = self._mortal(entry)
+        return self._ending(node, node.stop)
+
+    @contextmanager
+    def freeze(self, entry: Entry) -> Iterator[None]:
         begin = time.monotonic()
         with self._any(entry).process.frozen():
-            time.sleep(entry.seconds)
+            yield
         self.freezes.append((begin, time.monotonic()))
 
-    def skew(self, entry: Entry) -> None:
+    @contextmanager
+    def skew(self, entry: Entry) -> Iterator[None]:
         node = self._any(entry)
         node.set_clock((-20, -5, 5, 20)[entry.choice % 4])
-        time.sleep(entry.seconds)
+        yield
         node.set_clock(0)
 
-    def step(self, entry: Entry) -> None:
+    @contextmanager
+    def step(self, entry: Entry) -> Iterator[None]:
         with self._stepping:
             self.fleet.advance(5 + entry.choice % 40)
+        yield
 
-    def fill_disk(self, entry: Entry) -> None:
+    @contextmanager
+    def fill_disk(self, entry: Entry) -> Iterator[None]:
         node = self._any(entry)
         node.limit_files(1)
-        try:
-            time.sleep(entry.seconds)
-        finally:
-            node.limit_files(resource.RLIM_INFINITY)
+        yield
+        node.limit_files(resource.RLIM_INFINITY)
 
-    def certify(self, entry: Entry) -> None:
+    @contextmanager
+    def certify(self, entry: Entry) -> Iterator[None]:
         made = self.fleet.certify()
+        yield
         nodes = [node for node in self.fleet.nodes if not node.is_down]
         wait_until("the new certificate", lambda: all(node.presented() == made for node in nodes), LAST_RELOAD, 1)
 
@@ -222,58 +230,48 @@ class Faults:
             yield self.fleet.redis.primary
             if self.fleet.redis.settle():
                 self.losses.append((begin, time.monotonic() + RECOVERY))
+                print(f"{time.monotonic() - self.ledger.begin:6.1f} s  the replica is the primary now", flush=True)
 
-    def crash(self, entry: Entry) -> None:
+    @contextmanager
+    def crash(self, entry: Entry) -> Iterator[None]:
         with self._replaceable() as primary:
             primary.program.kill()
-            time.sleep(entry.seconds)
+            yield
             primary.start()
 
-    def freeze_redis(self, entry: Entry) -> None:
+    @contextmanager
+    def freeze_redis(self, entry: Entry) -> Iterator[None]:
         with self._replaceable() as primary, primary.program.frozen():
-            time.sleep(entry.seconds)
+            yield
 
-    def fill(self, entry: Entry) -> None:
+    @contextmanager
+    def fill(self, entry: Entry) -> Iterator[None]:
         self.fleet.redis.ask("CONFIG", "SET", "maxmemory", MiB)
-        try:
-            time.sleep(entry.seconds)
-        finally:
-            self.fleet.redis.ask("CONFIG", "SET", "maxmemory", 0)
+        yield
+        self.fleet.redis.ask("CONFIG", "SET", "maxmemory", 0)
 
-    def _wire(self, mode: str) -> Callable:
-        def fail(entry: Entry) -> None:
-            wire = self._any(entry).wire
-            wire.play(mode)
-            try:
-                time.sleep(entry.seconds)
-            finally:
-                wire.play("open")
-
-        return fail
+    @contextmanager
+    def _network(self, mode: str, entry: Entry) -> Iterator[None]:
+        wire = self._any(entry).wire
+        wire.play(mode)
+        yield
+        wire.play("open")
 
     # Outside
 
-    def _apple(self, fault: dict) -> Callable:
-        def fail(entry: Entry) -> None:
-            with self.fleet.playing(fault):
-                time.sleep(entry.seconds)
+    def _apple(self, fault: dict, entry: Entry):
+        return self.fleet.playing(fault)
 
-        return fail
+    @contextmanager
+    def _receiver(self, fault: object, entry: Entry) -> Iterator[None]:
+        self.fleet.receive(fault)
+        yield
+        self.fleet.receive("none")
 
-    def resolve(self, entry: Entry) -> None:
+    @contextmanager
+    def resolve(self, entry: Entry) -> Iterator[None]:
         self.fleet.names.write_text(str(round(entry.seconds)))
-        try:
-            self.fleet.rename_receiver()
-            time.sleep(RELOAD + entry.seconds)
-        finally:
-            self.fleet.names.write_text("0")
-
-    def _receiver(self, fault: object) -> Callable:
-        def fail(entry: Entry) -> None:
-            self.fleet.receive(fault)
-            try:
-                time.sleep(entry.seconds)
-            finally:
-                self.fleet.receive("none")
-
-        return fail
+        self.fleet.rename_receiver()
+        yield
+        time.sleep(RELOAD)
+        self.fleet.names.write_text("0")

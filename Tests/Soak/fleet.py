@@ -10,6 +10,7 @@ import re
 import resource
 import ssl
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -46,6 +47,9 @@ class Fleet(Stage):
         def urls() -> dict[str, str]:
             return dict(re.findall(r"^(orders|control) (\S+)", self.receiver.log.read_text(), re.M))
 
+        # The first arrival of each body at this program's endpoints.
+        self.arrivals: dict[bytes, float] = {}
+        self.web.answer = self._arrive
         self.receiver.expect("prints its addresses", lambda: len(urls()) == 2, SECONDS)
         self.orders, self.control = urls()["orders"].replace("127.0.0.1", "orders0.soak.test"), urls()["control"]
         self.names = folder / "names"
@@ -63,6 +67,10 @@ class Fleet(Stage):
 
     def start_redis(self) -> Sentinels:
         return Sentinels(self.folder, self.clock, self.persistence)
+
+    def _arrive(self, endpoint: str, body: bytes) -> int:
+        self.arrivals.setdefault(body, time.monotonic())
+        return self.web.accept(endpoint, body)
 
     def rename_receiver(self) -> None:
         """Gives the receiver another name, which nodes do not know from before."""

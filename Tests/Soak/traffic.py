@@ -140,17 +140,17 @@ class Traffic:
         elif shown is None or shown in states:
             # A node that does not reach Redis gets no purge.
             patience = TAKEOVER if self.faults.is_redis_in_trouble else known.patience
-            what = f"{kind}, {customer.id}: {shown}, not {states[known.number :]}; {answer['provenance']}"
-            self.ledger.late.append(Late(what, at or time.monotonic(), known.since, patience))
+            at = at or time.monotonic()
+            what = f"{kind}, at {at - self.ledger.begin:.1f} s, {customer.id}: {shown}, not {states[known.number :]}"
+            self.ledger.late.append(Late(f"{what}; {answer['provenance']}", at, known.since, patience))
         else:
             self.ledger.violate(f"{kind}: a state that never was", f"{customer.id}: {shown}; {answer['provenance']}")
 
     def identifier(self, chance: random.Random) -> None:
         customer = chance.choice(self.changing + self.unannounced)
         known = customer.known
-        body = {"transaction_id": customer.id, "bundle_id": APP}
         node = self.node(chance)
-        status, answer = self.send("ID", node, "POST", "/v1/verify", body)
+        status, answer = self.send("ID", node, "POST", "/v1/verify", customer.lookup)
         if status == 200:
             self.judge(f"ID at {node.name}", customer, known, answer)
 
@@ -158,9 +158,8 @@ class Traffic:
         customer = chance.choice(self.changing)
         known = customer.known
         mode = chance.choice(("auto", "auto", "apple"))
-        body = {"signed_transactions": [customer.evidence], "bundle_id": APP, "mode": mode}
         node = self.node(chance)
-        status, answer = self.send("signed transaction", node, "POST", "/v1/verify", body)
+        status, answer = self.send("signed transaction", node, "POST", "/v1/verify", {**customer.proof, "mode": mode})
         # Before the first change the evidence may be the answer.
         if status == 200 and (known.number or answer["verdict"] != "genuine"):
             self.judge(f"signed transaction, {mode}, at {node.name}", customer, known, answer)
@@ -183,8 +182,7 @@ class Traffic:
         self.ledger.violate(f"{kind}: wrong verdict", f"{file}, {mode}: {answer}")
 
     def limited(self, chance: random.Random) -> None:
-        _, member = self.receipts["genuine"][0]
-        body = {**member, "mode": "local"}
+        body = {**self.receipts["genuine"][0][1], "mode": "local"}
         status, _ = self.send("limited client", self.node(chance), "POST", "/v1/verify", body, self.fleet.limited)
         if status == 200:
             with self.ledger.lock:
@@ -193,7 +191,7 @@ class Traffic:
     def deferred(self, chance: random.Random) -> None:
         customer = chance.choice(self.changing)
         known = customer.known
-        body = {"signed_transactions": [customer.evidence], "mode": "apple", "max_age": 0}
+        body = {**customer.proof, "mode": "apple", "max_age": 0}
         order = str(chance.getrandbits(64))
         headers = {"Prefer": "respond-async, wait=0", "Idempotency_Key": order}
         status, answer = self.send("deferred", self.node(chance), "POST", "/v1/verify", body, **headers)
@@ -254,7 +252,7 @@ class Traffic:
         customer.know(len(customer.states) - 1, patience=0)
         self.ledger.purges += 1
         for node in self.fleet.nodes:
-            status, answer = self.send("ID", node, "POST", "/v1/verify", {"transaction_id": customer.id, "bundle_id": APP})
+            status, answer = self.send("ID", node, "POST", "/v1/verify", customer.lookup)
             if status == 200:
                 self.judge(f"after a purge, {node.name}", customer, customer.known, answer)
 
@@ -266,18 +264,14 @@ class Traffic:
         self._announce(customer, ("DID_RENEW", None), chance)
         while not customer.is_settled and not self._over.is_set():
             time.sleep(0.2)
-        body = {"signed_transactions": [customer.evidence], "bundle_id": APP, "account": f"owner {customer.number}"}
+        body = {**customer.proof, "account": customer.account}
         self.send("signed transaction", self.node(chance), "POST", "/v1/verify", body)
         begin = time.monotonic()
         customer.is_erased = True
-        while self.send("erasure", self.node(chance), "POST", "/v1/erasures", self.erasure(customer))[0] != 200:
+        while self.send("erasure", self.node(chance), "POST", "/v1/erasures", customer.erasure)[0] != 200:
             time.sleep(0.5)
         self.ledger.erasures.append((customer, begin, time.monotonic()))
         self._over.wait(chance.uniform(1, 4))
-
-    @staticmethod
-    def erasure(customer: Customer) -> dict:
-        return {"bundle_id": APP, "original_transaction_ids": [customer.id], "account": f"owner {customer.number}"}
 
     # Events
 
@@ -298,6 +292,7 @@ class Traffic:
             self.ledger.missed.append((time.monotonic(), page["missed"]))
         for event in page["events"]:
             self.ledger.log.append(event)
+            self.ledger.read_at.setdefault(event["id"], time.monotonic())
             customer = self.by_id.get(event["data"].get("original_transaction_id"))
             if event["type"] == "verification.completed":
                 continue

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from stage import purchase
+from stage import APP, purchase
 
 # Apple's notifications, and the event that each must make.
 EVENTS = {
@@ -66,15 +66,32 @@ class Customer:
 
     def __init__(self, number: int, state: State, evidence: str):
         self.number, self.id, self.evidence = number, purchase(number), evidence
+        self.account = f"owner {number}"
         self.states = [state]
-        # The types of the events that the changes must make.
+        # The types of the events that the changes must make, and the times of the changes.
         self.expected: list[str] = []
+        self.changed_at: list[float] = []
         # The IDs and types of the events that the reader has read, in order.
         self.events: dict[str, str] = {}
         self.known = Known(0, 0.0, 0.0)
         self.is_erased = False
         # Held during a change.
         self.lock = threading.Lock()
+
+    @property
+    def lookup(self) -> dict:
+        """The body of a request with its transaction ID."""
+        return {"transaction_id": self.id, "bundle_id": APP}
+
+    @property
+    def proof(self) -> dict:
+        """The body of a request with what Apple signed about it at the start."""
+        return {"signed_transactions": [self.evidence], "bundle_id": APP}
+
+    @property
+    def erasure(self) -> dict:
+        """The body of a request to erase it."""
+        return {"bundle_id": APP, "original_transaction_ids": [self.id], "account": self.account}
 
     @property
     def is_settled(self) -> bool:
@@ -100,6 +117,7 @@ class Customer:
         plan = payload(payload(json.loads(notification)["signedPayload"])["data"]["signedRenewalInfo"])
         self.states.append(State(plan["renewalDate"], plan["autoRenewStatus"] == 1, kind[0] == "REFUND"))
         self.expected.append(EVENTS[kind])
+        self.changed_at.append(time.monotonic())
 
     def read(self, event: dict) -> None:
         """Remembers an event that the reader has read."""
@@ -127,7 +145,9 @@ class Ledger:
     jobs: dict[str, tuple[Customer, Known, float]] = field(default_factory=dict)
     # Notifications that a node accepted, as relayed.
     accepted: list[tuple[Customer, bytes]] = field(default_factory=list)
+    # What the reader of events has read, with the time at which it read each ID first.
     log: list[dict] = field(default_factory=list)
+    read_at: dict[str, float] = field(default_factory=dict)
     purges: int = 0
     erasures: list[tuple[Customer, float, float]] = field(default_factory=list)
     # The times of requests of the limited client.
@@ -142,6 +162,10 @@ class Ledger:
     violations: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     begin: float = field(default_factory=time.monotonic)
+
+    @property
+    def erased(self) -> set[str]:
+        return {customer.id for customer, _, _ in self.erasures}
 
     def violate(self, rule: str, what: object) -> None:
         line = f"{time.monotonic() - self.begin:.1f} s: {rule}: {str(what)[:2500]}"
