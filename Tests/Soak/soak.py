@@ -8,6 +8,7 @@ recover by itself, and everything that it acknowledged must be there, except for
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
@@ -94,7 +95,7 @@ class Soak:
         # Before the checks: they step the clock.
         self.elapsed = time.monotonic() - self.ledger.begin + int(self.fleet.step.read_text())
         for check in (
-            self.events, self.jobs, self.webhooks, self.lateness, self.answers, self.erasures, self.limits,
+            self.events, self.changes, self.jobs, self.webhooks, self.lateness, self.answers, self.erasures, self.limits,
             self.resources, self.logs,
         ):
             print(f"checks: {check.__doc__}", flush=True)
@@ -108,33 +109,35 @@ class Soak:
     # After the last fault
 
     def events(self) -> None:
-        """each change made its event, once and in order"""
-        customers = self.traffic.customers
-        try:
+        """the reader has each event of the log, and none is gone that it was not told about"""
+        customers, ledger = self.traffic.customers, self.ledger
+        with contextlib.suppress(TimeoutError):
             settle("all events", lambda: (self.fleet.advance(2), all(one.is_settled for one in customers))[1])
-        except TimeoutError:
-            pass
         settle("the reader is at the end", self._all_read)
         # The failovers, by their ends, after which a page said that the log has lost events.
         told: set[float] = set()
-        for at, missed in self.ledger.missed:
+        for at, missed in ledger.missed:
             if (end := self.faults.lost_until(at)) and all(one["count"] is None for one in missed):
                 told.add(end)
             else:
-                self.ledger.violate("the reader missed events", missed)
+                ledger.violate("the reader missed events", missed)
         read: dict[str, dict] = {}
-        for event in self.ledger.log:
-            if not self._is_same(read.setdefault(event["id"], event), event, self.ledger.read_at[event["id"]]):
-                self.ledger.violate("two events of one ID differ", f"{read[event['id']]}, {event}")
+        for event in ledger.log:
+            first = read.setdefault(event["id"], event)
+            if not self._is_same(first, event, ledger.read_at[event["id"]]):
+                ledger.violate("two events of one ID differ", f"{first}, {event}")
         log = self._log()
         missing = [event for identifier, event in log.items() if identifier not in read]
-        assert not missing, f"the reader by a cursor has not: {missing}"
-        erased = self.ledger.erased
+        assert not missing, f"the reader has not: {missing}"
+        erased = ledger.erased
         gone = {event["id"] for event in read.values() if event["id"] not in log and not self._is_of(event, erased)}
-        self.lost = {identifier for identifier in gone if self.faults.lost_until(self.ledger.read_at[identifier]) in told}
+        self.lost = {identifier for identifier in gone if self.faults.lost_until(ledger.read_at[identifier]) in told}
+        ledger.lost["events"] = len(self.lost)
         assert gone == self.lost, f"events were read, and are gone: {[read[one] for one in gone - self.lost]}"
-        self.ledger.lost["events"] = len(self.lost)
-        for one in customers:
+
+    def changes(self) -> None:
+        """each change made its event, once and in order"""
+        for one in self.traffic.customers:
             events = self._kept(one)
             # A change whose event was read and lost has another event, unless the next change came before.
             may_lack = [len(events) < len(one.events) and self.faults.lost_until(at) for at in one.changed_at]
