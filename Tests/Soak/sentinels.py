@@ -46,20 +46,22 @@ class Sentinels:
         for primary, replica in (self.servers, self.servers[::-1]):
             states = [self._state(port) for port in self.ports]
             following = f"slave\n127.0.0.1\n{primary.port}\nconnected\n"
-            if all(state == (primary.port, replica.port) for state in states) and replica.ask("ROLE").startswith(following):
+            ports = (str(primary.port), str(replica.port))
+            if all(state == ports for state in states) and replica.ask("ROLE").startswith(following):
                 return primary
         return None
 
-    def _state(self, port: int) -> tuple[int, int] | None:
-        """Returns the ports of the primary and of the replica that a sentinel could promote; None without both."""
+    def _state(self, port: int) -> tuple[str, str] | None:
+        """Returns the ports of the primary and of the replica that a sentinel could promote; None unless all is well."""
 
-        if "status=ok" not in (known := fetch_redis(port, "INFO", "sentinel")) or "slaves=1,sentinels=3" not in known:
-            return None
-        _, primary = fetch_redis(port, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", self.NAME).split("\n")
-        replica = fetch_redis(port, "SENTINEL", "REPLICAS", self.NAME).split("\n")
-        fields = dict(zip(replica[::2], replica[1::2]))
-        is_usable = (fields["flags"], fields["master-link-status"]) == ("slave", "ok")
-        return (int(primary), int(fields["port"])) if is_usable else None
+        def ask(what: str) -> dict[str, str]:
+            words = fetch_redis(port, "SENTINEL", what, self.NAME).split("\n")
+            return dict(zip(words[::2], words[1::2]))
+
+        primary, replica = ask("MASTER"), ask("REPLICAS")
+        # Other flags say that a server does not answer, or that a failover has begun.
+        is_well = (primary["flags"], replica.get("flags"), primary["num-other-sentinels"]) == ("master", "slave", "2")
+        return (primary["port"], replica["port"]) if is_well and replica["master-link-status"] == "ok" else None
 
     @property
     def url(self) -> str:
