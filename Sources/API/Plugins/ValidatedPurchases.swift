@@ -30,26 +30,54 @@ struct ValidatedPurchases {
                 }
                 json.strings("ineligible_for_intro_price", productsWithoutIntroPrice)
                 json.member("date") { appendDate(to: &$0) }
-                if !isComplete { json.member("warning", Self.warning) }
+                json.member("warning", extent.warning)
             }
         }
     }
 
     // MARK: - The extent of the answer
 
-    /// True if the answer has all purchases. An app receipt has; of signed transactions Apple knows the rest.
-    private var isComplete: Bool {
-        answer.subject?.evidence?.receipt != nil || answer.provenance.source == .serverAPI
+    /// The purchases that the answer knows.
+    private enum Extent {
+        /// All: those of an app receipt, or Apple's history.
+        case all
+        /// The posted purchase, and what Apple said earlier or in part: purchases of the customer may be missing.
+        case earlierHistory
+        case postedPurchase
+
+        /// Nil for all purchases.
+        var warning: String? {
+            switch self {
+            case .all: nil
+            case .earlierHistory:
+                """
+                Apple's present history of the customer is not available: this is an earlier one, or a part of it, so \
+                purchases and refunds may be missing. Other purchases keep their earlier answers.
+                """
+            case .postedPurchase:
+                """
+                Only this purchase was verified, by its signature: Apple's history of the customer is not available, so \
+                refunds may be missing. Other purchases keep their earlier answers.
+                """
+            }
+        }
     }
 
-    /// The name of the collection, which the next answer with this name replaces. Where only one purchase is known, that
-    /// purchase has a collection of its own: the answer about another purchase must not take it from the customer.
-    private var id: String { isComplete ? bundleID : "\(bundleID).\(sentPurchase?.chainID ?? "app")" }
+    private var extent: Extent {
+        if answer.subject?.evidence?.receipt != nil { return .all }
+        guard answer.provenance.source == .serverAPI else { return .postedPurchase }
+        return answer.provenance.isDegraded ? .earlierHistory : .all
+    }
 
-    private static let warning = """
-        Only this purchase was verified, by its signature: Apple's history of the customer is not available, so refunds may \
-        be missing. Other purchases keep their earlier answers.
-        """
+    /// The name of the collection, which the next answer with this name replaces. An answer that may lack purchases has a
+    /// collection of its own: it must not take a purchase from the customer.
+    private var id: String {
+        switch extent {
+        case .all: bundleID
+        case .earlierHistory: "\(bundleID).\(sentPurchase?.chainID ?? "app").history"
+        case .postedPurchase: "\(bundleID).\(sentPurchase?.chainID ?? "app")"
+        }
+    }
 
     /// The purchase that the evidence is about; nil for an app receipt, which is about many, and an app transaction.
     private var sentPurchase: Transaction? {
@@ -158,17 +186,26 @@ extension ValidatedPurchases {
     }
 
     /// Writes the members that all purchases have.
-    ///
-    /// Of two entries of a product the plugin trusts the later purchase, and of two with one date the entry that it got
-    /// first. So a purchase that is known alone is dated a millisecond earlier: the history outweighs it, whichever came first.
     private func writeCommon(_ transaction: Transaction, chain: String, to json: inout JSONWriter) {
-        let date = transaction.originalPurchaseDate ?? transaction.purchaseDate
         json.member("id", transaction.productID)
         json.member("platform", "ios-appstore")
         json.member("purchaseId", chain)
         json.member("transactionId", transaction.transactionID)
-        json.date("purchaseDate", isComplete ? date : date?.advanced(by: .milliseconds(-1)))
+        json.date("purchaseDate", purchaseDate(of: transaction))
         json.member("quantity", transaction.quantity)
+    }
+
+    /// Returns the date of the first purchase, moved by milliseconds.
+    ///
+    /// Of two entries of a product the plugin trusts the later purchase, and of two with one date the entry that it got
+    /// first. So each day between the first purchase and the present period counts two milliseconds: a renewal outweighs
+    /// what was known before it, in whichever collection. An entry that Apple's history may correct is one millisecond
+    /// earlier: the history outweighs it, whichever came first.
+    private func purchaseDate(of transaction: Transaction) -> Timestamp? {
+        guard let first = transaction.originalPurchaseDate ?? transaction.purchaseDate else { return nil }
+        let period = transaction.isSubscription ? transaction.purchaseDate ?? first : first
+        let days = max(0, period.millisecondsSince1970 - first.millisecondsSince1970) / 86_400_000
+        return first.advanced(by: .milliseconds(2 * days - (extent == .all ? 0 : 1)))
     }
 }
 

@@ -54,7 +54,8 @@ enum PluginSamples {
     /// Returns a genuine answer about these purchases, to a signed transaction of the forge's.
     static func answer(
         _ transactions: [Transaction], _ plans: [Renewal] = [], from source: Provenance.Source = .serverAPI,
-        sent contents: some SignedContents = TransactionContents(), at moment: Timestamp = now
+        degradedBecause reasons: [DegradedReason] = [], sent contents: some SignedContents = TransactionContents(),
+        at moment: Timestamp = now
     ) throws -> Answer {
         let evidence = Evidence.jws(Array(SignedSamples.text(contents).utf8))
         let step = try SignedSamples.service.answer(VerificationRequest(evidence: evidence), at: now)
@@ -63,7 +64,8 @@ enum PluginSamples {
             in: TransactionList(transactions), renewals: plans, at: moment, rules: SubscriptionRules(knownAt: now))
         return Answer(
             verdict: .genuine, subject: verified.subject, entitlements: entitlements,
-            provenance: Provenance(source: source, cache: .miss, verifiedAt: now), freshUntil: now)
+            provenance: Provenance(source: source, cache: .miss, verifiedAt: now, degradedReasons: reasons),
+            freshUntil: now)
     }
 
     /// Returns an answer without purchases.

@@ -197,6 +197,56 @@ struct ValidatedPurchasesTests {
         #expect(alone.id != history.id && held.owns("pro") && !held.owns("gold"))
     }
 
+    @Test(arguments: [DegradedReason.upstreamTimeout, .upstreamItemUnreadable])
+    func `an earlier history takes no later purchase from the customer`(reason: DegradedReason) throws {
+        var contents = TransactionContents()
+        (contents.transactionID, contents.originalTransactionID) = ("1", "1")
+        let pro = Samples.period("pro", "1", from: -900, to: 900), gold = Samples.item("gold", "3", at: -5)
+        let history = try Samples.validated(Samples.answer([pro, gold], sent: contents))
+        let earlier = try Samples.validated(Samples.answer([pro], degradedBecause: [reason], sent: contents))
+        #expect(earlier.id == "com.example.forge.1.history" && earlier.owns("pro"))
+        #expect((earlier.data["warning"] as? String)?.contains("earlier") == true)
+        let held = HeldPayloads([history, earlier])
+        #expect(held.owns("pro") && held.owns("gold"))
+        // Nor does the purchase alone, once nothing is cached, take the history away.
+        let alone = try Samples.validated(Samples.answer([pro], from: .local, sent: contents))
+        #expect(alone.id != earlier.id && alone.data["warning"] as? String != earlier.data["warning"] as? String)
+        // Apple's next history corrects it.
+        let refunded = Samples.period("pro", "1", from: -900, to: 900) { $0.cancellationDate = Samples.time(-1) }
+        let corrected = try Samples.validated(Samples.answer([refunded, gold], sent: contents))
+        #expect(!HeldPayloads([earlier, corrected]).owns("pro") && !HeldPayloads([alone, corrected]).owns("pro"))
+    }
+
+    /// The plugin still holds the history of the earlier period.
+    @Test(arguments: [Provenance.Source.local, .serverAPI])
+    func `a renewal while Apple fails counts, and so does Apple's next history`(source: Provenance.Source) throws {
+        let day: Int64 = 86_400
+        func period(_ number: Int64, revoked: Bool = false) -> Transaction {
+            Samples.period("pro", "\(number)", chain: "1", from: (number - 3) * day - 9, to: (number - 2) * day - 9) {
+                $0.originalPurchaseDate = Samples.time(-2 * day - 9)
+                if revoked { $0.cancellationDate = Samples.now }
+            }
+        }
+        func validated(_ periods: [Transaction], _ moment: Timestamp, _ reasons: [DegradedReason] = []) throws
+            -> ValidatedPayload
+        {
+            let source = reasons.isEmpty ? .serverAPI : source
+            let answer = try Samples.answer(periods, from: source, degradedBecause: reasons, at: moment)
+            return try Samples.validated(answer, at: moment)
+        }
+        let before = Samples.time(-10), after = Samples.time(day)
+        let old = try validated([period(1), period(2)], before)
+        #expect(old.owns("pro", at: before) && !old.owns("pro"))
+        let renewed = try validated([period(2), period(3)], Samples.now, [.upstreamTimeout])
+        #expect(HeldPayloads([old, renewed]).owns("pro"))
+        let refunded = try validated([period(2), period(3, revoked: true)], Samples.now)
+        #expect(!HeldPayloads([refunded, renewed]).owns("pro"))
+        let next = try validated([period(3), period(4)], after)
+        #expect(HeldPayloads([next, renewed]).owns("pro", at: after))
+        let first = (try old.purchase("pro")["purchaseDate"] as? NSNumber)?.int64Value
+        #expect(first == Samples.milliseconds(-2 * day - 9) + 2)
+    }
+
     @Test func `an answer without a purchase replaces no other`() throws {
         let payload = try Samples.validated(Samples.answer([], from: .local, sent: AppTransactionContents()))
         #expect(payload.id == "com.example.forge.app" && payload.collection.isEmpty)
