@@ -10,8 +10,9 @@ package struct WebOrigins: Hashable, ConfigurationValue {
     /// In lower case, as browsers send them.
     private let origins: [String]
 
-    /// The origins of Capacitor's and Ionic's apps, and of pages in files.
-    package static let ofApps = WebOrigins(["capacitor://localhost", "ionic://localhost", "null"])
+    /// The origins of Cordova's apps with a scheme, and of Capacitor's and Ionic's. No web site can have them. Pages in
+    /// files have the origin `null`, but so has a sandboxed frame of any site.
+    package static let ofApps = WebOrigins(["app://localhost", "capacitor://localhost", "ionic://localhost"])
 
     private init(_ origins: [String]) { self.origins = origins }
 

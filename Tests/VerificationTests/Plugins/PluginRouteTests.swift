@@ -47,10 +47,14 @@ struct PluginRouteTests {
         }
     }
 
-    /// - Parameter plugins: the value in the clients file.
+    /// - Parameters:
+    ///   - plugins: the value in the clients file.
+    ///   - origins: the value in the configuration; nil for the default.
     private static func withSite(
-        plugins: String = "[cordova-plugin-purchase, openiap]", more: String = "", _ test: (Site) async throws -> Void
+        plugins: String = "[cordova-plugin-purchase, openiap]", more: String = "", origins: String? = nil,
+        _ test: (Site) async throws -> Void
     ) async throws {
+        let origins = try origins.map { try WebOrigins(configuration: $0) } ?? .ofApps
         let appKey = APIKey.random(), backendKey = APIKey.random()
         let backend = """
               - name: backend
@@ -64,6 +68,7 @@ struct PluginRouteTests {
             appKey, "apps: [com.example.forge]", "plugins: \(plugins)\(more)", rest: backend
         ) {
             $0.log.values.requests = .all
+            $0.pluginOrigins = origins
             $0.trustRoots = [TrustRoot(path: folder.path("root.pem"), environments: [.production, .sandbox])]
         } _: {
             try await test(Site(gateway: $0, appKey: appKey, backendKey: backendKey))
@@ -203,9 +208,14 @@ struct PluginRouteTests {
 
     // MARK: - CORS
 
-    @Test(arguments: ["capacitor://localhost", "ionic://localhost", "null"])
-    func `a page of an app may send requests and read answers, errors included`(origin: String) async throws {
-        try await Self.withSite { site in
+    @Test(arguments: [
+        ("app://localhost", nil), ("capacitor://localhost", nil), ("ionic://localhost", nil),
+        ("null", "https://app.example.com,null"),
+    ])
+    func `a page of an app may send requests and read answers, errors included`(
+        origin: String, origins: String?
+    ) async throws {
+        try await Self.withSite(origins: origins) { site in
             let preflight = ["Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,x-a"]
             for path in Self.paths {
                 let answer = try await site.ask("OPTIONS \(path)?apiKey=x", ["Origin: \(origin)"] + preflight)
@@ -222,7 +232,8 @@ struct PluginRouteTests {
         }
     }
 
-    @Test(arguments: ["https://example.com", "capacitor://localhost.example", "NULL", "*", ""])
+    /// `null` is the origin of a sandboxed frame, which any site can make.
+    @Test(arguments: ["https://example.com", "capacitor://localhost.example", "null", "NULL", "*", ""])
     func `another page may not read answers`(origin: String) async throws {
         try await Self.withSite { site in
             for path in Self.paths {
