@@ -6,17 +6,21 @@ internal import HTTPTypes
 internal import Resilience
 
 extension Route {
-    /// `GET /.well-known/jwks.json`: the public keys of signed answers (RFC 7517 §5), for anyone.
+    /// `GET /.well-known/jwks.json`: the public keys of signed answers (RFC 7517 §5), for anyone. Without keys it is 404 for
+    /// anyone too: an API key would not help.
     package static func keySet(_ access: CurrentAccess) -> Route {
-        Route(
+        // Strangers keep no connection.
+        let ending: @Sendable (Reply) -> Reply = { reply in
+            var reply = reply
+            reply.isLast = true
+            return reply
+        }
+        return Route(
             .get, RouteLabel.keySet.rawValue, authentication: .body, bodyLimit: .bytes(0),
-            isOffered: { access.now.rules.answerKeys != nil }
+            problems: { problem, requestID in ending(Reply(problem, requestID: requestID)) }
         ) { _, _ in
             guard let keys = access.now.rules.answerKeys else { throw Problem.notFound }
-            var reply = Reply(json: keys.keySet, fields: .ofKeySet)
-            // Strangers keep no connection.
-            reply.isLast = true
-            return .done(reply)
+            return .done(ending(Reply(json: keys.keySet, fields: .ofKeySet)))
         }
     }
 }

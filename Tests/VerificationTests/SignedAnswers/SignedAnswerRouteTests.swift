@@ -143,12 +143,15 @@ struct SignedAnswerRouteTests {
         }
     }
 
-    @Test func `without keys answers are JSON, and there is no key set`() async throws {
-        try await SigningGateway.with(keys: []) { site in
+    @Test func `without keys answers are JSON, and there is no key set, with an API key or without`() async throws {
+        let check: (SigningGateway) async throws -> Void = { site in
             let answer = try await site.verify(Self.request, nonce: "short")
             #expect(answer?.status == 200 && answer?.headers["content-type"] == "application/json")
-            #expect(try await site.gateway.ask("GET /.well-known/jwks.json")?.status == 404)
+            let keySet = try await site.gateway.ask("GET /.well-known/jwks.json")
+            #expect(keySet?.status == 404 && keySet?.headers["connection"] == "close")
         }
+        try await SigningGateway.with(keys: [], check)
+        try await SigningGateway.with("apps: [\(SigningGateway.app)]", keys: [], check)
     }
 
     @Test func `a client's answers are signed without a request for it, and its problems and drop-in answers not`()
