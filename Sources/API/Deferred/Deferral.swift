@@ -141,11 +141,25 @@ extension Answer {
         }
     }
 
-    /// The original transaction IDs of the newest transactions first, then the previous IDs, up to the limit.
+    /// The original transaction IDs: first of the purchase that the request is about, then of the newest transactions, then
+    /// the previous IDs, up to the limit.
     fileprivate var chainIDs: [String] {
         let transactions = transactions.values, present = transactions.chainsByAge
         let previous = Set(transactions.compactMap { $0.signedFields?.value.previousOriginalTransactionID })
-        return Array((present + previous.subtracting(present).sorted()).prefix(Deferral.Limits.chains))
+        let all = present + previous.subtracting(present).sorted()
+        let sent = sentChainID.map { ChainNames(transactions, renewals).current($0) }
+        let first = all.filter { $0 == sent }
+        return Array((first + all.filter { $0 != sent }).prefix(Deferral.Limits.chains))
+    }
+
+    /// The chain that the request is about: of the ID that it has, or of the newest transaction in its evidence. Apple's answer
+    /// has the customer's other purchases too.
+    private var sentChainID: String? {
+        switch subject {
+        case .signed(let evidence): evidence.transactions.values.chainsByAge.first
+        case .lookup(_, let id): transactions.first { $0.transactionID == id }?.chainID ?? id
+        case nil: nil
+        }
     }
 }
 

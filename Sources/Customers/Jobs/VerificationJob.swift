@@ -109,7 +109,7 @@ package struct JobResult: Hashable, Sendable {
     package var isDegraded: Bool
     package var environment: Environment?
     package var bundleID: String?
-    /// The chains of the transactions, also under previous names; the newest transaction's chain first.
+    /// The chains of the transactions, also under previous names; the chain that the request is about first.
     package var originalTransactionIDs: [String]
 
     package init(

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import NIOHTTP1
+import ReceiptForge
 import Receipts
 import Testing
 import TestSupport
@@ -243,6 +244,28 @@ struct DeferredVerificationTests {
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now()), freshUntil: .now())
         let chains = JobResult(answer, json: []).originalTransactionIDs
         #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))
+    }
+
+    /// Events name the first chain. Apple's history has later purchases of the customer, which nobody sent.
+    @Test(arguments: [VerificationSubject.lookup(bundleID: PluginSamples.bundleID, transactionID: "11"), nil])
+    func `the purchase that was sent is the first of a job, whatever the customer bought later`(
+        lookup: VerificationSubject?
+    ) throws {
+        var contents = TransactionContents()
+        (contents.transactionID, contents.originalTransactionID) = ("11", "10")
+        let history = [
+            PluginSamples.period("pro", "10", from: -900, to: -500),
+            PluginSamples.period("pro", "11", chain: "10", from: -500, to: 500),
+            PluginSamples.item("gold", "30", at: -5), PluginSamples.item("coins", "20", at: -50),
+        ]
+        let answer = try PluginSamples.answer(history, sent: contents)
+        let about = Answer(
+            verdict: .genuine, subject: lookup ?? answer.subject, entitlements: answer.entitlements,
+            provenance: answer.provenance, freshUntil: answer.freshUntil)
+        #expect(JobResult(about, json: []).originalTransactionIDs == ["10", "30", "20"])
+        let nameless = Answer(
+            verdict: .genuine, entitlements: answer.entitlements, provenance: answer.provenance, freshUntil: .now())
+        #expect(JobResult(nameless, json: []).originalTransactionIDs == ["30", "20", "10"])
     }
 
     // MARK: - Attempts
