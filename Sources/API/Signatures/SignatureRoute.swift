@@ -48,8 +48,8 @@ package struct SignatureRoute: Sendable {
         try context.client.apps.require(target.bundleID)
         guard RequestMediaType.json.accepts(context.header.contentType) else { throw Problem.unsupportedMediaType }
         let request = try StoreKitRequest(target.kind, decoding: body)
-        guard context.client.maySign(request, forApp: target.bundleID) else {
-            throw refused(target.kind, .signatureNotPermitted)
+        if let gap = context.client.signatureGap(for: request, ofApp: target.bundleID) {
+            throw refused(target.kind, .signatureNotPermitted(gap))
         }
         guard let key = access.now.rules.serverAPIKeys.key(forApp: target.bundleID) else {
             throw GatewayError.serverAPINotConfigured
@@ -129,11 +129,27 @@ extension Reply {
     }
 }
 
+extension SignatureScope.Gap {
+    fileprivate var text: String {
+        switch self {
+        case .productOfPromotionalOffers(let product): "the product \(product.text) in promotional_offers"
+        case .promotionalOffer(let offer):
+            "the offer \(offer.offerIdentifier.text) of the product \(offer.productID.text) in promotional_offers"
+        case .productOfIntroductoryOffers(let product): "the product \(product.text) in introductory_offers"
+        // A SKU with other characters than visible ASCII is not repeated.
+        case .sku(let sku):
+            "the SKU\(sku.string.flatMap(SignableText.init).map { " \($0.text)" } ?? "") in advanced_commerce"
+        case .anySKU: "\"*\" in advanced_commerce: the request names no SKU"
+        }
+    }
+}
+
 extension Problem {
-    fileprivate static let signatureNotPermitted = Problem(
-        .forbidden, .operationNotPermitted,
-        "This client may not have this signed. For this app, signatures in the clients file must list the product and the "
-            + "offer; for Advanced Commerce each SKU, or \"*\" if the request names none.")
+    fileprivate static func signatureNotPermitted(_ gap: SignatureScope.Gap) -> Problem {
+        Problem(
+            .forbidden, .operationNotPermitted,
+            "This client may not have this signed. For this app, its signatures in the clients file lack \(gap.text).")
+    }
 
     fileprivate static let unknownSignatureKind = Problem(
         .notFound, .notFound,

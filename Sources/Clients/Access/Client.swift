@@ -122,9 +122,9 @@ package final class Client: Sendable, Hashable {
         }
     }
 
-    /// Returns true for a request that it may have signed for an app.
-    package func maySign(_ request: StoreKitRequest, forApp bundleID: String) -> Bool {
-        may.contains(.sign) && apps.contains(bundleID) && signatures[bundleID]?.permits(request) ?? false
+    /// Returns what its list for an app lacks to have a request signed; nil if it lacks nothing.
+    package func signatureGap(for request: StoreKitRequest, ofApp bundleID: String) -> SignatureScope.Gap? {
+        (signatures[bundleID] ?? SignatureScope()).gap(for: request)
     }
 
     /// Compares what the clients file says, whichever key a request carried.

@@ -20,21 +20,36 @@ package struct SignatureScope: Hashable, Sendable {
 
     package init() {}
 
-    package func permits(_ request: StoreKitRequest) -> Bool {
+    /// What a list lacks for a request.
+    package enum Gap: Hashable, Sendable {
+        case productOfPromotionalOffers(SignableText)
+        case promotionalOffer(ProductOffer)
+        case productOfIntroductoryOffers(SignableText)
+        /// The first in the order of their bytes.
+        case sku(OutsideText)
+        /// The request names no SKU.
+        case anySKU
+    }
+
+    /// Returns what the list lacks for a request; nil if it permits the request.
+    package func gap(for request: StoreKitRequest) -> Gap? {
         switch request {
         case .promotionalOffer(let offer, _), .originalPromotionalOffer(let offer, _):
-            promotionalOffers[offer.productID]?.contains(offer.offerIdentifier) ?? false
-        case .introductoryOfferEligibility(let productID, _, _): introductoryOffers.contains(productID)
-        case .advancedCommerce(let request): advancedCommerce.permits(request.skus)
+            guard let offers = promotionalOffers[offer.productID] else {
+                return .productOfPromotionalOffers(offer.productID)
+            }
+            return offers.contains(offer.offerIdentifier) ? nil : .promotionalOffer(offer)
+        case .introductoryOfferEligibility(let productID, _, _):
+            return introductoryOffers.contains(productID) ? nil : .productOfIntroductoryOffers(productID)
+        case .advancedCommerce(let request): return advancedCommerce.gap(for: request.skus)
         }
     }
 }
 
 extension SignatureScope.SKUs {
-    fileprivate func permits(_ skus: Set<OutsideText>) -> Bool {
-        switch self {
-        case .any: true
-        case .only(let permitted): !skus.isEmpty && skus.isSubset(of: permitted)
-        }
+    fileprivate func gap(for skus: Set<OutsideText>) -> SignatureScope.Gap? {
+        guard case .only(let permitted) = self else { return nil }
+        guard !skus.isEmpty else { return .anySKU }
+        return skus.subtracting(permitted).min { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { .sku($0) }
     }
 }

@@ -149,24 +149,57 @@ struct SignatureRouteTests {
 
     @Test(
         arguments: [
-            ("promotional-offer", #"{"product_id":"yearly","offer_identifier":"comeback"}"#),
-            ("promotional-offer", #"{"product_id":"weekly","offer_identifier":"spring"}"#),
-            ("promotional-offer", #"{"product_id":"Monthly","offer_identifier":"comeback"}"#),
-            ("original-promotional-offer", #"{"product_id":"yearly","offer_identifier":"comeback"}"#),
+            (
+                "promotional-offer", #"{"product_id":"yearly","offer_identifier":"comeback"}"#,
+                "the offer comeback of the product yearly in promotional_offers"
+            ),
+            (
+                "promotional-offer", #"{"product_id":"weekly","offer_identifier":"spring"}"#,
+                "the product weekly in promotional_offers"
+            ),
+            (
+                "promotional-offer", #"{"product_id":"Monthly","offer_identifier":"comeback"}"#,
+                "the product Monthly in promotional_offers"
+            ),
+            (
+                "original-promotional-offer", #"{"product_id":"yearly","offer_identifier":"comeback"}"#,
+                "the offer comeback of the product yearly in promotional_offers"
+            ),
             (
                 "introductory-offer-eligibility",
-                #"{"product_id":"yearly","allow_introductory_offer":false,"transaction_id":"7"}"#
+                #"{"product_id":"yearly","allow_introductory_offer":false,"transaction_id":"7"}"#,
+                "the product yearly in introductory_offers"
             ),
-            ("advanced-commerce-api", commerce(#""item":{"SKU":"course-3"}"#)),
-            ("advanced-commerce-api", commerce(#""items":[{"SKU":"course-1"},{"SKU":"course-3"}]"#)),
-            ("advanced-commerce-api", commerce(#""changeItems":[{"SKU":"course-1","currentSKU":"course-3"}]"#)),
+            (
+                "advanced-commerce-api", commerce(#""item":{"SKU":"course-3"}"#),
+                "the SKU course-3 in advanced_commerce"
+            ),
+            (
+                "advanced-commerce-api",
+                commerce(#""items":[{"SKU":"course-1"},{"SKU":"course-4"},{"SKU":"course-3"}]"#),
+                "the SKU course-3 in advanced_commerce"
+            ),
+            (
+                "advanced-commerce-api", commerce(#""changeItems":[{"SKU":"course-1","currentSKU":"course-3"}]"#),
+                "the SKU course-3 in advanced_commerce"
+            ),
+            // Not plain.
+            (
+                "advanced-commerce-api", commerce(#""item":{"SKU":"course 3"}"#),
+                "lack the SKU in advanced_commerce"
+            ),
             // What it is about is unknown.
-            ("advanced-commerce-api", commerce(#""transactionId":"7""#)),
+            (
+                "advanced-commerce-api", commerce(#""transactionId":"7""#),
+                #"\"*\" in advanced_commerce: the request names no SKU"#
+            ),
         ])
-    func `what the client's list does not have is 403, and is counted`(kind: String, body: String) async throws {
+    func `what the client's list does not have is 403, which names it, and is counted`(
+        kind: String, body: String, gap: String
+    ) async throws {
         let site = try Site(), reply = try await site.sign(kind, body)
         #expect(reply.status == .forbidden && reply.code == "operation_not_permitted", "\(reply.text)")
-        #expect(reply.text.contains("signatures in the clients file"))
+        #expect(reply.text.contains("signatures in the clients file lack") && reply.text.contains(gap), "\(reply.text)")
         #expect(site.audit.isEmpty && site.count(kind, "refused") == 1 && site.count(kind, "signed") == 0)
     }
 
