@@ -122,6 +122,20 @@ import TestSupport
     }
 
     @Test(.redis, arguments: StoreKind.allCases)
+    func `a job ends once, and a repetition by its worker changes nothing`(kind: StoreKind) async throws {
+        let store = SharedJobs(kind).store, later = Timestamp.now().advanced(by: .seconds(60))
+        try await store.createJobs(1)
+        let taken = try #require(try await store.takeOne())
+        #expect(try await store.end(taken, .done, result: Samples.result("done")))
+        let ended = try #require(try await store.job("ver_1"))
+        #expect(ended.status == .done && ended.attempts == 1)
+        #expect(try await store.end(taken, .done, result: Samples.result("another"), at: later))
+        #expect(try await !store.end(taken, .failed, result: Samples.result("lost"), at: later))
+        try await store.postpone(taken, for: .zero, result: Samples.result("waits"), isAttempt: true)
+        #expect(try await store.job("ver_1") == ended)
+    }
+
+    @Test(.redis, arguments: StoreKind.allCases)
     func `the statuses of jobs come in order, with gaps for unknown ones`(kind: StoreKind) async throws {
         let jobs = SharedJobs(kind), store = jobs.store
         try await store.createJobs(2)

@@ -74,7 +74,7 @@ package final class EmbeddedJobStore: JobStore {
     package func postpone(_ taken: TakenJob, for delay: Duration, result: JobResult, isAttempt: Bool) {
         let next = clock().advanced(by: delay)
         _ = jobs.withLock { jobs in
-            jobs.change(taken) { entry in
+            jobs.change(taken, whileWaiting: true) { entry in
                 entry.job.result = result
                 entry.job.attempts += isAttempt ? 1 : 0
                 entry.job.nextAttempt = next
@@ -86,10 +86,12 @@ package final class EmbeddedJobStore: JobStore {
     package func end(_ taken: TakenJob, _ status: JobStatus, result: JobResult, at time: Timestamp) -> Bool {
         let now = clock()
         return jobs.withLock { jobs in
-            jobs.change(taken) { entry in
+            let ends = jobs.change(taken, whileWaiting: true) { entry in
                 entry.job.end(status, result, at: time)
                 (entry.losses, entry.endedAt, entry.bytes) = (0, now, result.storedBytes.count)
             }
+            // A repetition changes nothing.
+            return ends || jobs[taken.job.id].map { $0.token == taken.token && $0.job.status == status } ?? false
         }
     }
 
@@ -98,7 +100,7 @@ package final class EmbeddedJobStore: JobStore {
 
     package func announced(_ taken: TakenJob) {
         _ = jobs.withLock { jobs in
-            jobs.change(taken) { ($0.token, $0.dueAt) = (nil, nil) }
+            jobs.change(taken, whileWaiting: false) { ($0.token, $0.dueAt) = (nil, nil) }
         }
     }
 }

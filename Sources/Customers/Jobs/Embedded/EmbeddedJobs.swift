@@ -104,9 +104,11 @@ struct EmbeddedJobs: Sendable {
         }
     }
 
-    /// Changes a job for its worker; returns false if the job is gone, or another worker's by now.
-    mutating func change(_ taken: TakenJob, _ change: (inout Entry) -> Void) -> Bool {
-        guard let old = entries[taken.job.id], old.token == taken.token else { return false }
+    /// Changes a job for its worker; returns false if the job is gone, another worker's by now, or in another state.
+    /// - Parameter isWaiting: false for a change of an ended job.
+    mutating func change(_ taken: TakenJob, whileWaiting isWaiting: Bool, _ change: (inout Entry) -> Void) -> Bool {
+        guard let old = entries[taken.job.id], old.token == taken.token, (old.job.status == .waiting) == isWaiting
+        else { return false }
         var entry = old
         change(&entry)
         set(entry, replacing: old)
