@@ -31,16 +31,18 @@ final class CertificateFolder: Sendable {
     }
 
     /// Makes `NAME.pem` and `NAME.key`, signed by itself or another.
+    /// - Parameter key: the arguments of openssl(1) for the kind of key.
     func makeCertificate(
-        _ name: String, subjectAlternativeName: String = "DNS:localhost,IP:127.0.0.1", issuer: String? = nil
+        _ name: String, subjectAlternativeName: String = "DNS:localhost,IP:127.0.0.1", issuer: String? = nil,
+        key: [String] = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     ) throws {
         let signer = issuer.map { ["-CA", path("\($0).pem"), "-CAkey", path("\($0).key")] } ?? []
         let made = try openssl(
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+                "req", "-x509", "-nodes", "-days", "30",
                 "-subj", "/CN=\(name)", "-addext", "subjectAltName=\(subjectAlternativeName)",
                 "-keyout", path("\(name).key"), "-out", path("\(name).pem"),
-            ] + signer)
+            ] + key + signer)
         try #require(made.status == 0, "\(made.output)")
     }
 

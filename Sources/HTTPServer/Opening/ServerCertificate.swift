@@ -97,6 +97,9 @@ package struct ServerCertificate: Sendable {
                 if readable.count < certificates.count {
                     report(setting, "\(path) contains a certificate that is none")
                 }
+                if readable.contains(where: \.hasSmallKey) {
+                    report(setting, "\(path) contains a certificate with an RSA key of less than 2048 bits")
+                }
                 return readable
             } catch {
                 report(setting, "\(path) \(error.description)")
@@ -138,6 +141,11 @@ package struct ServerCertificate: Sendable {
 }
 
 extension NIOSSLCertificate {
+    /// True for a key that most TLS clients refuse.
+    fileprivate var hasSmallKey: Bool {
+        (try? extractPublicKey().toSPKIBytes()).map { PublicKey.isSmallRSA($0) } ?? false
+    }
+
     /// True if it is certainly no root.
     fileprivate var isIssuedByAnother: Bool {
         guard let der = try? toDERBytes() else { return false }

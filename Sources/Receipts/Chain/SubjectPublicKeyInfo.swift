@@ -94,6 +94,20 @@ struct SubjectPublicKeyInfo: Sendable {
     }
 }
 
+extension PublicKey {
+    /// Returns true for the `SubjectPublicKeyInfo` of an RSA key that is smaller than Apple's are, and than TLS requires
+    /// (RFC 9325 §4.5).
+    package static func isSmallRSA(_ encoding: [UInt8]) -> Bool {
+        var reader = DERReader(encoding.span)
+        do throws(ReceiptError) {
+            try SubjectPublicKeyInfo(&reader).check()
+            return false
+        } catch {
+            return error.rule == .keyTooSmall
+        }
+    }
+}
+
 private struct RSANumbers: Sendable {
     /// The contents of the INTEGER, with the zero byte that keeps it positive.
     let modulus: Range<Int>

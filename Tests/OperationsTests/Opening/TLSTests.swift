@@ -130,6 +130,7 @@ struct TLSTests {
         let folder = try CertificateFolder()
         for name in ["a", "b"] { try folder.makeCertificate(name) }
         try folder.makeCertificate("issued", issuer: "a")
+        for bits in [1024, 2048] { try folder.makeCertificate("rsa\(bits)", key: ["-newkey", "rsa:\(bits)"]) }
         try folder.write("no certificate", to: "text")
         let cases: [(String?, String?, String?, String)] = [
             ("a.pem", nil, nil, "gateway.http.tls.key_file: is missing"),
@@ -141,6 +142,14 @@ struct TLSTests {
             ("a.pem", "none", nil, "none does not exist"),
             ("a.pem", "a.key", "text", "text contains no PEM certificate"),
             ("a.pem", "a.key", "issued.pem", "issued.pem contains no root: add the root"),
+            (
+                "rsa1024.pem", "rsa1024.key", nil,
+                "rsa1024.pem contains a certificate with an RSA key of less than 2048 bits"
+            ),
+            (
+                "rsa2048.pem", "rsa2048.key", "rsa1024.pem",
+                "client_ca_file: \(folder.path("rsa1024.pem")) contains a certificate with an RSA key"
+            ),
         ]
         for (certificate, key, authorities, fault) in cases {
             var files = TLSFiles()
@@ -152,6 +161,7 @@ struct TLSTests {
             #expect(problems.count == 1 && problems.first?.description.contains(fault) == true, "\(problems)")
         }
         #expect(try ServerCertificate(TLSFiles(), of: "gateway.http.tls") == nil)
+        #expect(try ServerCertificate(folder.files("rsa2048"), of: "gateway.http.tls") != nil)
     }
 
     @Test func `new connections get a replaced certificate, and open connections stay`() async throws {
