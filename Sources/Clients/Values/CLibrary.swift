@@ -59,6 +59,14 @@ package enum CLibrary {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
+    /// Ends the process with a message on standard error.
+    package static func end(withStatus status: Int32, _ message: String) -> Never {
+        var line = message + "\n"
+        // SAFETY: the bytes are read during the call only.
+        line.withUTF8 { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        exit(status)
+    }
+
     /// Starts the running program anew in the same process and with the same arguments, with a variable in its
     /// environment. Returns only if that is not possible.
     package static func startAnew(setting name: String, to value: String) {

@@ -6,6 +6,10 @@ internal import Clients
 extension ReceiptGateway {
     /// Runs the command that the arguments name. Without this check a misspelt command would be an argument of `serve`.
     static func main() async {
+        // Swift reads them from /proc. Without them every command would be `serve`.
+        guard !CommandLine.arguments.isEmpty else {
+            CLibrary.end(withStatus: 1, "receipt-gateway: the arguments cannot be read; mount /proc")
+        }
         if let fault = commandFault(in: Array(CommandLine.arguments.dropFirst())) {
             exit(withError: ValidationError(fault))
         }

@@ -39,6 +39,27 @@ import TestSupport
         }
     }
 
+    /// False under the thread sanitizer, which needs /proc, and in a container that forbids namespaces.
+    private static let canHideProc: Bool = {
+        guard ProcessInfo.processInfo.environment["TSAN_OPTIONS"] == nil else { return false }
+        let probe = Process()
+        (probe.executableURL, probe.arguments) = (URL(filePath: "/usr/bin/env"), namespace + ["true"])
+        guard (try? probe.run()) != nil else { return false }
+        probe.waitUntilExit()
+        return probe.terminationStatus == 0
+    }()
+
+    private static let namespace = ["unshare", "--user", "--map-root-user", "--mount"]
+
+    @Test(.enabled(if: canHideProc, "this machine lets nobody run a program without /proc"))
+    func `without /proc no command becomes serve`() async throws {
+        let script = #"mount -t tmpfs none /proc && exec timeout 10 "$0" check-config"#
+        let outcome = try await Program.named.run(
+            Self.namespace + ["sh", "-c", script, Program.gateway.url.path])
+        #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
+        #expect(outcome.errors == "receipt-gateway: the arguments cannot be read; mount /proc\n")
+    }
+
     @Test func `every command has a manual page with its options and exit status`() async throws {
         let folder = try ScratchFolder(), script = repositoryRoot.appending(path: ".ci/man").path
         let programs = Program.gateway.url.deletingLastPathComponent().path
