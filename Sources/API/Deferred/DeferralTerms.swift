@@ -13,15 +13,21 @@ final class DeferralTerms: Sendable {
     let key: IdempotencyKey?
     private let policy: DeferralPolicy
 
-    /// Returns nil for a request that is never deferred, and joins no job.
-    init?(_ header: RequestHeader, of client: Client) throws(Problem) {
+    /// Returns nil for a request that is never deferred, and joins no job. Not an initialiser, which would allocate before
+    /// it decides.
+    static func of(_ header: RequestHeader, _ client: Client) throws(Problem) -> DeferralTerms? {
         guard header.hasDeferralFields || client.deferral != .onRequest else { return nil }
         let preference = Preference(header.values(of: "Prefer"))
+        let key = try IdempotencyKey(header.values(of: IdempotencyKey.fieldName))
+        guard key != nil || preference.respondsAsync || client.deferral != .onRequest else { return nil }
+        return DeferralTerms(preference, key, client.deferral)
+    }
+
+    private init(_ preference: Preference, _ key: IdempotencyKey?, _ policy: DeferralPolicy) {
         isPreferred = preference.respondsAsync
-        waitLimit = preference.respondsAsync ? preference.wait : nil
-        policy = preference.respondsAsync ? .degraded : client.deferral
-        key = try IdempotencyKey(header.values(of: IdempotencyKey.fieldName))
-        if key == nil, policy == .onRequest { return nil }
+        waitLimit = isPreferred ? preference.wait : nil
+        self.policy = isPreferred ? .degraded : policy
+        self.key = key
     }
 
     /// Returns true for an answer that a later answer of Apple may replace.

@@ -39,7 +39,7 @@ struct ValidatedPurchases {
 
     /// The purchases that the answer knows.
     private enum Extent {
-        /// All: those of an app receipt, or Apple's history.
+        /// All: the purchases of an app receipt, or Apple's history.
         case all
         /// The posted purchase, and what Apple said earlier or in part: purchases of the customer may be missing.
         case earlierHistory

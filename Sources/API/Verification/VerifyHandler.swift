@@ -80,7 +80,7 @@ package final class VerifyHandler: Sendable {
         // A deferred answer is not signed.
         let terms =
             deferral != nil && endpoint.defersAnswers && signature == nil
-            ? try DeferralTerms(context.header, of: client) : nil
+            ? try DeferralTerms.of(context.header, client) : nil
         let call = Call(
             context: context, client: client, endpoint: endpoint, now: clock(), terms: terms, signature: signature)
         let key =

@@ -26,14 +26,14 @@ package struct Authenticator: Sendable {
     /// which half of a guess was right.
     package func client(with credentials: Credentials, at now: @autoclosure () -> Timestamp) -> Client? {
         guard let hasher else { return .loopback }
-        var key = credentials.authorization.flatMap(Self.key(inAuthorization:))
-        var owner = key.flatMap { owners[$0.id] }
-        if owner == nil, let other = credentials.apiKey.flatMap({ APIKey($0) }) {
-            (key, owner) = (other, owners[other.id])
+        var key: APIKey?, owner: (client: Client, key: StoredKey)?
+        func lookUp(_ text: String?, _ read: (String) -> APIKey?) {
+            guard owner == nil, let found = text.flatMap(read) else { return }
+            (key, owner) = (found, owners[found.id])
         }
-        if owner == nil, let other = credentials.queryKey.flatMap({ APIKey($0) }) {
-            (key, owner) = (other, owners[other.id])
-        }
+        lookUp(credentials.authorization, Self.key(inAuthorization:))
+        lookUp(credentials.apiKey) { APIKey($0) }
+        lookUp(credentials.queryKey) { APIKey($0) }
         let matches = hasher.matches(
             key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
         guard matches, let owner, owner.key.expires.isAhead(of: now()) else { return nil }

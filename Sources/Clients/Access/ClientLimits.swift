@@ -13,6 +13,12 @@ package struct ClientLimits: Hashable, Sendable {
     /// The maximum number of transaction IDs in a minute that Apple does not know.
     package var unknownIDsPerMinute = 20
 
+    /// The limits of a client whose key is in apps, if it has no limits of its own: form accounts and plugins. They are per
+    /// address, because anyone may have the key, and wide, because the customers of a mobile network share addresses.
+    package static let ofApps = ClientLimits(policies: [
+        ClientPolicy(subject: .address, rate: RatePolicy(name: "address", quota: 600, window: .seconds(60)))
+    ])
+
     /// True if requests take neither tokens nor slots.
     package var isUnlimited: Bool { policies.isEmpty && concurrency == nil }
 

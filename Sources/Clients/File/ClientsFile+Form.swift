@@ -19,14 +19,6 @@ package struct FormAccountRules: Sendable {
 }
 
 extension ClientsFile {
-    enum FormBounds {
-        /// The limits of a form account without limits of its own. They are per address, because anyone may have its
-        /// key, and wide, because the customers of a mobile network share addresses.
-        static let limits = ClientLimits(policies: [
-            ClientPolicy(subject: .address, rate: RatePolicy(name: "address", quota: 600, window: .seconds(60)))
-        ])
-    }
-
     /// Reads the form account of a client.
     mutating func readForm(_ node: Node, ofClientNamed name: String?) {
         guard let fields = fields(of: node, named: ["keys", "apps"] + Self.limitFields) else { return }
@@ -37,7 +29,7 @@ extension ClientsFile {
         for (index, app) in apps.enumerated() where apps[..<index].contains(where: { $0.token == app.token }) {
             report("two apps have the same token", at: nodes[index])
         }
-        let limits = readLimits(fields, unlessSet: FormBounds.limits)
+        let limits = readLimits(fields, unlessSet: .ofApps)
         guard let name else { return }
         let client = Client(
             name: "\(name)/form", apps: .only(Set(apps.map(\.bundleID))), keys: [], limits: limits)

@@ -159,7 +159,7 @@ package struct ClientsFile {
             report("a client has two active keys at most", at: node)
         }
         let plugins = readPlugins(fields, apps)
-        let limits = readLimits(fields, unlessSet: plugins.isEmpty ? defaultLimits : FormBounds.limits)
+        let limits = readLimits(fields, unlessSet: plugins.isEmpty ? defaultLimits : .ofApps)
         guard let name, let apps else { return }
         let may: Set<Client.Permission> = words(fields["may"], named: "may")
         let client = Client(

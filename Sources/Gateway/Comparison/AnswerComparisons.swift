@@ -56,7 +56,7 @@ package final class AnswerComparisons: Sendable {
     package init(
         _ rules: ComparisonRules, _ apple: UpstreamVerification, store: any ComparisonStore,
         limiter: any RateLimiter, observe: @escaping @Sendable (ComparisonEvent) -> Void,
-        clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+        clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> Double = SampleNumbers().next
     ) {
         (self.rules, self.apple, results, self.limiter) = (rules, apple, store, limiter)
         (self.observe, self.clock, self.random) = (observe, clock, random)

@@ -17,7 +17,7 @@ struct PluginsFileTests {
 
     @Test func `a client with plugins has the limits of apps, not the defaults of backends`() throws {
         let app = try #require(try Self.clients("apps: [a], plugins: [openiap, cordova-plugin-purchase]").first)
-        #expect(app.plugins == Set(PluginProtocol.allCases) && app.limits == ClientsFile.FormBounds.limits)
+        #expect(app.plugins == Set(PluginProtocol.allCases) && app.limits == .ofApps)
         #expect(app.limits.policies.map(\.subject) == [.address])
         let backend = try #require(try Self.clients("apps: [a]").first)
         #expect(backend.plugins.isEmpty && backend.limits.concurrency == 7 && backend != app)

@@ -219,7 +219,7 @@ struct DeferredVerificationTests {
         policy: DeferralPolicy, status: Int
     ) async throws {
         let client = Client.deferring("shop", policy)
-        let terms = try DeferralTerms(RequestContext.forTests().header, of: client)
+        let terms = try DeferralTerms.of(RequestContext.forTests().header, client)
         let answer = answer(.genuine, [.upstreamTimeout])
         #expect(terms?.defers(answer, to: VerificationOptions()) == (status == 202))
         let repairable = self.answer(.genuine, [.customerLimit, .sharedSecretRejected])
