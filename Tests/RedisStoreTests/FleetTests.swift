@@ -14,7 +14,7 @@ import TestSupport
 /// Nodes in this process that share a real Redis.
 @Suite(.timeLimit(.patient))
 struct FleetTests {
-    private static let reason = "receipt_gateway_flight_leases_total"
+    private static let reason = "flight_leases_total"
 
     @Test func `a fleet sends Apple one request for each receipt`() async throws {
         let redis = try await RealServer.redis()

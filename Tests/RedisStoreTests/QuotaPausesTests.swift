@@ -31,7 +31,7 @@ struct QuotaPausesTests {
     }
 
     private static func updates(_ node: StoreNode, _ result: String) -> Double {
-        node.metric(#"receipt_gateway_fleet_state_updates_total{update="pause",result="\#(result)"}"#) ?? 0
+        node.metric(#"fleet_state_updates_total{update="pause",result="\#(result)"}"#) ?? 0
     }
 
     /// Runs nodes that get announcements.
@@ -41,7 +41,7 @@ struct QuotaPausesTests {
         try await StoreNode.run(nodes) {
             for node in nodes {
                 try await eventually {
-                    node.metric(#"receipt_gateway_store_connections{connection="subscriber"}"#) == 1
+                    node.metric(#"store_connections{connection="subscriber"}"#) == 1
                 }
             }
             try await body()

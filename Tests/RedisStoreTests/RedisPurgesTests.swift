@@ -61,7 +61,7 @@ import TestSupport
 
     @Test(.cacheInRedis, arguments: [Loss.head, .both, .rolledBack])
     func `after a loss it is unknown if an ID was purged before`(loss: Loss) async throws {
-        let clock = StoreClock(100), cache = redis.cache(clock: clock)
+        let clock = StandingClock(100), cache = redis.cache(clock: clock)
         #expect(cache.knownPurge(of: [Self.id], in: nil, since: StoreSamples.time(200)) == .unknown)
         try await cache.purge(transactionIDs: ["5"])
         let before = try await redis.copies(of: [RedisPurges.head, RedisPurges.log])

@@ -90,7 +90,7 @@ import TestSupport
     func `a node with a wrong clock does not mislead others`(
         difference: Int64
     ) async throws {
-        let right = redis.cache(clock: StoreClock(100)), wrong = redis.cache(clock: StoreClock(100 + difference))
+        let right = redis.cache(clock: StandingClock(100)), wrong = redis.cache(clock: StandingClock(100 + difference))
         let key = try StoreSamples.key()
         for (writer, reader, here, there) in [
             (wrong, right, 100 + difference, 100), (right, wrong, 100, 100 + difference),
@@ -111,13 +111,13 @@ import TestSupport
             .answered(try StoreSamples.answer()), fetchedAt: StoreSamples.time(400),
             freshUntil: StoreSamples.time(1000))
         let key = try StoreSamples.key()
-        await redis.cache(clock: StoreClock(400)).keep(known, for: key)
-        let seen = try #require(await redis.cache(clock: StoreClock(990)).result(for: key))
+        await redis.cache(clock: StandingClock(400)).keep(known, for: key)
+        let seen = try #require(await redis.cache(clock: StandingClock(990)).result(for: key))
         #expect(seen.freshUntil == StoreSamples.time(1000))
     }
 
     @Test(.cacheInRedis) func `a value kept for longer than any result is rejected`() async throws {
-        let clock = StoreClock(100), faults = FaultLog()
+        let clock = StandingClock(100), faults = FaultLog()
         let cache = redis.cache(clock: clock, faults: faults)
         let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
         await cache.keep(try StoreSamples.known(), for: key)
@@ -134,7 +134,7 @@ import TestSupport
     }
 
     @Test(.cacheInRedis) func `an alias is read for a month, and no longer`() async throws {
-        let clock = StoreClock(0), faults = FaultLog(), cache = redis.cache(clock: clock, faults: faults)
+        let clock = StandingClock(0), faults = FaultLog(), cache = redis.cache(clock: clock, faults: faults)
         let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
         await cache.keep(StoreSamples.alias(at: 0), for: key)
         // Redis's and the node's time pass together: a day is left.
@@ -259,7 +259,7 @@ import TestSupport
     }
 
     @Test(.cacheInRedis) func `a value is decrypted again only if it has changed`() async throws {
-        let clock = StoreClock(100), faults = FaultLog()
+        let clock = StandingClock(100), faults = FaultLog()
         // It gets no announcements, so its copy stays.
         let cache = RedisUpstreamCache(
             store: redis.node, keys: StoreSamples.keys(), localBytes: 1 << 20, clock: { clock.time },

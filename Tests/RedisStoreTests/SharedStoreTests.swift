@@ -99,7 +99,7 @@ struct SharedStoreTests {
             try await eventually { node.health.condition == .degraded && node.health.breaker != .closed }
             try await redis.start()
             try await eventually { node.health.condition == .connected }
-            let transitions = "receipt_gateway_store_circuit_breaker_transitions_total"
+            let transitions = "store_circuit_breaker_transitions_total"
             #expect(node.metric(#"\#(transitions){from="half_open",to="closed"}"#) ?? 0 >= 1)
         }
     }
@@ -111,7 +111,7 @@ struct SharedStoreTests {
             try await eventually { node.health.condition == .connected }
             redis.freeze()
             try await eventually { node.health.breaker != .closed }
-            let rejected = #"receipt_gateway_store_commands_total{outcome="rejected"}"#
+            let rejected = #"store_commands_total{outcome="rejected"}"#
             let before = node.metric(rejected) ?? 0
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
             #expect((node.metric(rejected) ?? 0) > before)
@@ -127,7 +127,7 @@ struct SharedStoreTests {
         try await StoreNode.run([node]) {
             try await eventually { node.health.condition == .misconfigured }
             #expect(node.health.configurationFault?.configurationWord == kind)
-            let refusals = node.metric("receipt_gateway_store_refusals_total{kind=\"\(kind.lowercased())\"}")
+            let refusals = node.metric("store_refusals_total{kind=\"\(kind.lowercased())\"}")
             #expect(refusals.map { $0 > 0 } == true)
             let lifecycle = ServerLifecycle()
             lifecycle.advance(to: .ready)
@@ -161,8 +161,8 @@ struct SharedStoreTests {
             try await eventually { nodes[1].upstreams.guards.health(of: .production).pausedFor != nil }
             for node in nodes {
                 #expect(node.health.condition == .connected)
-                #expect(node.metric(#"receipt_gateway_store_refusals_total{kind="noperm"}"#) == 0)
-                #expect(node.metric(#"receipt_gateway_store_refusals_total{kind="other"}"#) == 0)
+                #expect(node.metric(#"store_refusals_total{kind="noperm"}"#) == 0)
+                #expect(node.metric(#"store_refusals_total{kind="other"}"#) == 0)
             }
         }
     }

@@ -12,8 +12,8 @@ import TestSupport
 
 /// The behaviour of every cache of upstream results, embedded and in Redis.
 @Suite(.timeLimit(.patient)) struct UpstreamCacheTests {
-    private static func cache(_ kind: StoreKind) -> (cache: any UpstreamCache, clock: StoreClock) {
-        let clock = StoreClock(100)
+    private static func cache(_ kind: StoreKind) -> (cache: any UpstreamCache, clock: StandingClock) {
+        let clock = StandingClock(100)
         return switch kind {
         case .embedded: (EmbeddedUpstreamCache(maximumBytes: 8 << 20), clock)
         case .redis: (StoreRedis.current.cache(clock: clock), clock)

@@ -31,7 +31,7 @@ struct EventSite: Surroundings {
     /// Of `shop`, whose app is `app`; of `news`, which has two apps; of `any`, which may use every app.
     let keys: [String: APIKey]
 
-    private static let pepper = Secret("a pepper for the tests")
+    private static let pepper = RunningGateway.pepper
 
     private static func client(_ name: String, _ apps: PermittedApps, _ key: APIKey, _ limits: ClientLimits) -> Client {
         let hash = KeyHasher(pepper: pepper).hash(key.secret)
@@ -85,7 +85,7 @@ struct EventSite: Surroundings {
         let rules = EdgeRules(http, shutdown: ShutdownConfiguration()) { credentials in
             access.now.authenticator.client(with: credentials, at: .now())
         }
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger.silent
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let listener = HTTPListener(
             plane: .data, address: http.listener, http: http, rules: rules, budget: BodyBudget(.mebibytes(1)),

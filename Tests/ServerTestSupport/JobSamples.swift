@@ -109,7 +109,7 @@ struct SharedJobs {
     let nodes: (any JobStore, any JobStore)
     /// Nil if the store is in this process.
     let redis: NotificationStage?
-    private let clock = StoreClock(100)
+    private let clock = StandingClock(100)
 
     init(_ kind: StoreKind, _ edit: (inout JobRules) -> Void = { _ in }) {
         redis = kind == .redis ? .current : nil

@@ -78,24 +78,16 @@ final class NotificationSite: Sendable {
         _ body: String, to path: String = "/apple/notifications", contentType: String? = "application/json",
         from peer: String = "192.0.2.1"
     ) async throws -> Reply {
-        let context = try RequestContext.forTests(
-            contentType.map { ["Content-Type": $0] } ?? [:], .POST, path, in: pipeline.routes, client: .unidentified,
-            peer: peer)
-        return await pipeline.begin(context, ReservedBody(ByteBuffer(string: body), nil)).value()
+        try await pipeline.answer(.POST, path, body, contentType, as: .unidentified, from: peer)
     }
 
     /// The partitions of the notifications that were stored.
     var stored: [AppPartition] { announced.all }
 
-    func metric(_ series: String) -> String? {
-        registry.text().split(separator: "\n").first { $0.hasPrefix(series + " ") }
-            .map { String($0.dropFirst(series.count + 1)) }
-    }
-
     /// Returns the number of notifications with this outcome.
-    func received(_ outcome: IntakeOutcome, version: String = "v2") -> String? {
-        metric(
-            "receipt_gateway_notifications_received_total"
+    func received(_ outcome: IntakeOutcome, version: String = "v2") -> Double? {
+        registry.value(
+            of: "notifications_received_total"
                 + #"{version="\#(version)",origin="posted",outcome="\#(outcome.rawValue)"}"#)
     }
 }

@@ -74,6 +74,18 @@ struct NotificationStage: Surroundings {
         return keys
     }
 
+    /// Writes far more evictable keys than a small Redis has room for, and expects that it evicted some.
+    func fill() async throws {
+        let value = RedisWord([UInt8](repeating: 0x78, count: 10_000))
+        for start in stride(from: 0, to: 3000, by: 100) {
+            _ = await redis.send(
+                (start..<start + 100).map { RedisCommand("SET", key: RedisWord("rc:12:\($0)"), value, "EX", "1000") })
+        }
+        let stats = try server.ask("INFO", "stats").split(whereSeparator: \.isNewline)
+        let evicted = stats.first { $0.hasPrefix("evicted_keys:") }
+        #expect(evicted.flatMap { Int($0.dropFirst("evicted_keys:".count)) } ?? 0 > 1000)
+    }
+
     /// Waits until the clock of Redis, in milliseconds, has moved on.
     func nextMillisecond() async throws {
         let before = try await milliseconds

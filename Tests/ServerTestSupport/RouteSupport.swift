@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Logging
 import NIOCore
-import NIOEmbedded
 import NIOHTTP1
+import Receipts
 import Resilience
 
 @testable import API
@@ -28,10 +28,16 @@ extension RequestCharging {
     }
 }
 
+extension Logger {
+    /// A logger that writes nothing.
+    static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
+
 extension LogLines {
     /// Returns a logger that writes to these lines.
     func logger(
-        _ settings: LogSettings, metadataProvider: Logger.MetadataProvider? = .currentRequest
+        _ settings: LogSettings = LogSettings(LogSettings.Values(level: .info)),
+        metadataProvider: Logger.MetadataProvider? = .currentRequest
     ) -> Logger {
         Logger(label: "test") { [self] in
             JSONLogHandler(label: $0, settings: settings, metadataProvider: metadataProvider, write: append)
@@ -51,6 +57,20 @@ extension RequestPipeline {
                 logger: requestLogger ?? logger, lines: LogBatcher(limits: .eachLine, handOn: lines.append),
                 settings: settings),
             logger: logger)
+    }
+}
+
+extension RequestPipeline {
+    /// Answers a request without a connection, whose ID is `r-1`.
+    /// - Parameter peer: the IP address that the connection would have.
+    func answer(
+        _ method: HTTPMethod, _ target: String, _ body: String, _ contentType: String? = "application/json",
+        as client: Client, from peer: String? = nil
+    ) async throws -> Reply {
+        var fields: HTTPHeaders = ["X-Request-Id": "r-1"]
+        if let contentType { fields.add(name: "Content-Type", value: contentType) }
+        let context = try RequestContext.forTests(fields, method, target, in: routes, client: client, peer: peer)
+        return await begin(context, ReservedBody(ByteBuffer(string: body), nil)).value()
     }
 }
 
@@ -100,12 +120,30 @@ extension RouteTable {
     func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch { match(method, path.utf8.span) }
 }
 
+extension VerifyEndpoint {
+    /// Returns the request in a body.
+    func request(in body: String) throws -> VerificationRequest {
+        guard case .request(let request) = try read(ByteBuffer(string: body)) else { throw NothingComputed() }
+        return request
+    }
+}
+
+extension VerificationService {
+    /// Returns an answer that needs no other service.
+    func computed(_ request: VerificationRequest, at now: Timestamp) throws -> Answer {
+        guard case .done(let answer) = try answer(request, at: now).computed() else { throw NothingComputed() }
+        return answer
+    }
+}
+
+private struct NothingComputed: Error {}
+
 extension Reply {
     var text: String { String(decoding: body.bytes, as: UTF8.self) }
     var problem: NSDictionary? { text.jsonObject }
-    var fault: String? { problem?["fault"] as? String }
     /// The code of a problem; empty for other replies.
-    var code: String { text.firstMatch(of: /"code":"([a-z_]+)"/).map { String($0.output.1) } ?? "" }
+    var code: String { problem?["code"] as? String ?? "" }
+    var fault: String? { problem?["fault"] as? String }
 
     /// The fields that differ each time the reply is sent.
     var added: [HTTPField] {

@@ -3,6 +3,7 @@
 import Cryptography
 import FoundationEssentials
 import Logging
+import Receipts
 import ServiceLifecycle
 import Synchronization
 import TestSupport
@@ -30,8 +31,9 @@ struct RunningGateway: Surroundings {
     }
 
     /// Runs a gateway around `body`, and waits until it has stopped.
+    /// - Parameter roots: certificates in PEM, which the gateway trusts for production and the sandbox.
     static func with(
-        _ change: (inout GatewayConfiguration) -> Void = { _ in },
+        trusting roots: [String] = [], _ change: (inout GatewayConfiguration) -> Void = { _ in },
         dependencies changeDependencies: (inout Dependencies) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (RunningGateway) async throws -> Void
@@ -47,6 +49,10 @@ struct RunningGateway: Surroundings {
         (configuration.shutdown.drainDelay, configuration.shutdown.grace) = (.zero, .seconds(3600))
         // Tests use this machine only.
         configuration.apple.isEnabled = false
+        let folder = try TemporaryFolder()
+        configuration.trustRoots = try roots.enumerated().map { number, pem in
+            TrustRoot(path: try folder.write(pem, to: "\(number).pem"), environments: [.production, .sandbox])
+        }
         change(&configuration)
         let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
         let (ports, listening) = AsyncStream.makeStream(of: (ListenerPlane, Int).self)
@@ -84,18 +90,18 @@ extension RunningGateway {
     /// Runs a gateway with one client, whose entry in the clients file has these fields.
     /// - Parameter rest: the lines after this client.
     static func withClient(
-        _ key: APIKey, _ fields: String..., rest: String = "", change: (inout GatewayConfiguration) -> Void = { _ in },
+        _ key: APIKey, _ fields: String..., rest: String = "", trusting roots: [String] = [],
+        change: (inout GatewayConfiguration) -> Void = { _ in },
         dependencies changeDependencies: (inout Dependencies) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
         let entry = (["  - name: shop"] + fields + ["keys:"]).joined(separator: "\n    ")
-        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
-        try "clients:\n\(entry)\n\(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))\n\(rest)".write(
-            to: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder(), keys = key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper))
+        let file = try folder.write("clients:\n\(entry)\n\(keys)\n\(rest)", to: "clients.yaml")
         try await with(
+            trusting: roots,
             { configuration in
-                (configuration.clientsFile, configuration.apiKeyPepper) = (file.path, pepper)
+                (configuration.clientsFile, configuration.apiKeyPepper) = (file, pepper)
                 change(&configuration)
             }, dependencies: changeDependencies, body)
     }
@@ -104,6 +110,14 @@ extension RunningGateway {
     func ask(_ line: String, _ fields: [String] = [], body: String = "") async throws -> RawAnswer? {
         let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
         return try await send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+    }
+
+    /// Sends JSON, with an API key if there is one.
+    func post(
+        _ path: String, _ fields: [String] = [], as key: APIKey? = nil, body: String
+    ) async throws -> RawAnswer? {
+        let credentials = key.map { ["X-API-Key: \($0.exposed)"] } ?? []
+        return try await ask("POST \(path)", ["Content-Type: application/json"] + credentials + fields, body: body)
     }
 
     func send(_ request: String, port other: Int? = nil) async throws -> RawAnswer? {

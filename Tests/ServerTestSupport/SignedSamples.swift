@@ -34,7 +34,6 @@ enum SignedSamples {
 
 extension String {
     /// The members of a JSON object.
-    var jsonObject: NSDictionary? {
-        try? JSONSerialization.jsonObject(with: Data(utf8)) as? NSDictionary
-    }
+    var jsonObject: NSDictionary? { try? JSONSerialization.jsonObject(with: Data(utf8)) as? NSDictionary }
+    var jsonMembers: [String: Any]? { try? JSONSerialization.jsonObject(with: Data(utf8)) as? [String: Any] }
 }

@@ -42,12 +42,8 @@ struct StatusSample {
         let jobs = JobSurveys()
         registry = try PrometheusRegistry(
             MetricCatalogue.all, readings: jobs.readings, series: counts.series + webhooks.series)
-        webhookMetrics = WebhookMetrics(
-            registry, counts: counts, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            clock: { Self.now })
-        jobMetrics = JobMetrics(
-            registry, surveys: jobs, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            clock: { Self.now })
+        webhookMetrics = WebhookMetrics(registry, counts: counts, logger: .silent, clock: { Self.now })
+        jobMetrics = JobMetrics(registry, surveys: jobs, logger: .silent, clock: { Self.now })
         store = StoreHealth(isEmbedded: isEmbedded)
         upstreams = UpstreamState(configuration.apple)
         lifecycle.advance(to: .ready)
@@ -71,6 +67,18 @@ struct StatusSample {
         history.append(sources.reading)
         return sources.issues(StatusWindows(history), at: Self.now)
     }
+}
+
+extension StatusBoard {
+    var tableNames: [String] { page.report.tables.map(\.heading.name) }
+
+    /// The cells of all tables, by their identifiers.
+    var cells: [String: StatusTable.Cell] {
+        Dictionary(uniqueKeysWithValues: page.report.tables.flatMap(\.cells).map { ($0, $1) })
+    }
+
+    /// The members of `status.json`.
+    var members: [String: Any] { String(decoding: json, as: UTF8.self).jsonMembers ?? [:] }
 }
 
 extension StatusReading {

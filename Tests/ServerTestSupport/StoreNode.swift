@@ -37,7 +37,7 @@ struct StoreNode: Sendable {
         configuration.redis = redis
         configuration.cacheKeys = try StoreKeys(cacheKeys)
         let dependencies = Dependencies(
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            logger: .silent,
             shutdownRequests: AsyncStream { $0.finish() })
         upstreams = UpstreamState(configuration.apple)
         health = StoreHealth(isEmbedded: redis.url == nil)
@@ -64,11 +64,7 @@ struct StoreNode: Sendable {
         return try await verification.answer(request, at: .now()).value()
     }
 
-    /// Returns the value of a series such as `receipt_gateway_store_commands_total{outcome="ok"}`.
-    func metric(_ series: String) -> Double? {
-        metrics.registry.text().split(separator: "\n").first { $0.hasPrefix(series + " ") }
-            .flatMap { Double($0.dropFirst(series.count + 1)) }
-    }
+    func metric(_ series: String) -> Double? { metrics.registry.value(of: series) }
 
     /// Runs nodes around `body`, from before they are ready until they have left.
     static func run(
@@ -119,6 +115,8 @@ enum Forged {
         }
         return ReceiptVerifier(trustStore: store)
     }()
+
+    static let service = VerificationService(verifier: CurrentVerifier(verifier))
 
     /// Returns distinct receipts.
     static func receipts(_ count: Int) -> [[UInt8]] {

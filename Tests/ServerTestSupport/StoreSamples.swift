@@ -213,14 +213,29 @@ extension CachedResult {
     }
 }
 
-final class StoreClock: Sendable {
+/// A clock that stands still until a test moves it.
+final class StandingClock: Sendable {
     private let now: Mutex<Timestamp>
 
-    init(_ seconds: Int64) { now = Mutex(StoreSamples.time(seconds)) }
+    init(at time: Timestamp) { now = Mutex(time) }
+
+    convenience init(_ seconds: Int64) { self.init(at: StoreSamples.time(seconds)) }
 
     var time: Timestamp { now.withLock(\.self) }
-    func set(_ seconds: Int64) { now.withLock { $0 = StoreSamples.time(seconds) } }
+    func set(_ seconds: Int64) { set(StoreSamples.time(seconds)) }
+    func set(_ time: Timestamp) { now.withLock { $0 = time } }
     func advance(by time: Duration) { now.withLock { $0 = $0.advanced(by: time) } }
+}
+
+/// A value behind a lock, which tests read.
+final class Mutexed<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    var now: Value { value.withLock(\.self) }
+
+    func change(_ change: (inout Value) -> Void) { value.withLock { change(&$0) } }
 }
 
 typealias FaultLog = RecordedValues<SharedCacheFault>
@@ -281,7 +296,8 @@ struct StoreRedis: Surroundings {
 
     /// Returns a node's cache in this Redis, with invalidation.
     func cache(
-        _ keys: String = StoreSamples.firstKey, clock: StoreClock = StoreClock(100), faults: FaultLog = FaultLog(),
+        _ keys: String = StoreSamples.firstKey, clock: StandingClock = StandingClock(100),
+        faults: FaultLog = FaultLog(),
         through store: (any RedisCommands)? = nil
     ) -> RedisUpstreamCache {
         let cache = RedisUpstreamCache(

@@ -2,9 +2,9 @@
 
 import Gateway
 import Receipts
-import Synchronization
 
 @testable import Customers
+@testable import ServerTestSupport
 
 /// A log and deliveries in this process, with a clock that the test sets.
 final class EventCommandStage: Sendable {
@@ -16,25 +16,16 @@ final class EventCommandStage: Sendable {
 
     let log: EmbeddedEventLog
     let deliveries: EmbeddedDeliveryStore
-    private let time: Time
-
-    private final class Time: Sendable {
-        let now = Mutex(EventCommandStage.start)
-    }
+    private let standing = StandingClock(at: start)
 
     init() {
-        let time = Time()
-        self.time = time
-        let clock: @Sendable () -> Timestamp = { time.now.withLock(\.self) }
+        let clock: @Sendable () -> Timestamp = { [standing] in standing.time }
         log = EmbeddedEventLog(EventRetention(maximumCount: 80_000, maximumAge: .seconds(30 * 86_400)), clock: clock)
         deliveries = EmbeddedDeliveryStore(log: log, clock: clock)
     }
 
-    var now: Timestamp { time.now.withLock(\.self) }
-
-    func advance(by span: Duration) {
-        time.now.withLock { $0 = $0.advanced(by: span) }
-    }
+    var now: Timestamp { standing.time }
+    func advance(by span: Duration) { standing.advance(by: span) }
 
     /// Writes one event for each number, a second apart, each about a chain of its own.
     @discardableResult

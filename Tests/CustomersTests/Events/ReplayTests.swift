@@ -132,7 +132,7 @@ struct ReplayTests {
         #expect(line.hasPrefix("shop/crm  crm.example.com  events  1     "), "\(text)")
         #expect(line.contains("  10      0     0     since 2026-11-21T12:00:00Z  1 of 8"), "\(text)")
         #expect(!text.contains("hidden"))
-        let json = try JSONSerialization.jsonObject(with: Data(EndpointState.json([state]).utf8)) as? [String: Any]
+        let json = EndpointState.json([state]).jsonMembers
         let endpoint = try #require((json?["endpoints"] as? [[String: Any]])?.first)
         #expect(endpoint["name"] as? String == "shop/crm" && endpoint["unread"] as? Int == 10)
         #expect(endpoint["disabled_at"] as? String == "2026-11-21T12:00:00Z" && endpoint["leased"] as? Int == 1)
@@ -143,7 +143,7 @@ struct ReplayTests {
         let state = EndpointState(
             endpoint: Self.endpoint, surveys: [DeliverySurvey](repeating: DeliverySurvey(), count: 8))
         #expect(EndpointState.text([state], at: EventCommandStage.start).contains("never"))
-        let json = try JSONSerialization.jsonObject(with: Data(EndpointState.json([state]).utf8)) as? [String: Any]
+        let json = EndpointState.json([state]).jsonMembers
         let endpoint = try #require((json?["endpoints"] as? [[String: Any]])?.first)
         #expect(endpoint["last_read"] is NSNull && endpoint["disabled_at"] is NSNull)
         #expect(EndpointState.text([], at: EventCommandStage.start) == "The clients file has no webhooks.")

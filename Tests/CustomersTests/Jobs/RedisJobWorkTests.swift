@@ -180,16 +180,7 @@ import TestSupport
         for taken in try await store.take(10, in: .production, lease: Samples.lease) {
             #expect(try await store.end(taken, .done, result: Samples.result("done")))
         }
-        // Far more than there is room for, all of it evictable.
-        let value = RedisWord([UInt8](repeating: 0x78, count: 10_000))
-        for start in stride(from: 0, to: 3000, by: 100) {
-            _ = await stage.redis.send(
-                (start..<start + 100).map { RedisCommand("SET", key: RedisWord("rc:12:\($0)"), value, "EX", "1000") }
-            )
-        }
-        let evicted = try stage.server.ask("INFO", "stats").split(whereSeparator: \.isNewline)
-            .first { $0.hasPrefix("evicted_keys:") }
-        #expect(evicted.flatMap { Int($0.dropFirst("evicted_keys:".count)) } ?? 0 > 1000)
+        try await stage.fill()
         let statuses = try await store.statuses(of: (1...20).map { "ver_\($0)" })
         #expect(statuses.filter { $0 == .done }.count == 10 && statuses.filter { $0 == .waiting }.count == 10)
         let subject = Samples.subject("1")

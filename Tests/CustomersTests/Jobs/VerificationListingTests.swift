@@ -50,10 +50,7 @@ struct VerificationListingTests {
 
     @Test func `a line of JSON has the answer and the client`() throws {
         let listing = Self.listing([Self.job("ver_a"), Self.job("ver_b", .done)], .waiting, maximum: 9)
-        let lines = listing.json.split(separator: "\n")
-        let objects = try lines.map {
-            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-        }
+        let objects = listing.json.split(separator: "\n").compactMap { String($0).jsonMembers }
         #expect(objects.count == 2)
         #expect(objects[0]["client"] as? String == "shop" && objects[0]["attempts"] as? Int == 2)
         #expect((objects[0]["answer"] as? [String: Any])?["verdict"] as? String == "undecided")

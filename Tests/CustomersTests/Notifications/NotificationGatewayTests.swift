@@ -16,8 +16,7 @@ import TestSupport
 /// Apple's notifications and their effects in a whole gateway.
 @Suite("Notifications in a gateway", .timeLimit(.patient))
 struct NotificationGatewayTests {
-    private static let path = "POST /apple/notifications"
-    private static let json = ["Content-Type: application/json"]
+    private static let path = "/apple/notifications"
 
     @Test(arguments: [true, false])
     func `a refund changes the answer about the purchase, also a cached one`(isAppleEnabled: Bool) async throws {
@@ -27,7 +26,7 @@ struct NotificationGatewayTests {
             ])
             #expect(try await Self.verify(body, gateway) == Verified(state: "active", source: "local", cache: "miss"))
             #expect(try await Self.verify(body, gateway) == Verified(state: "active", source: "local", cache: "near"))
-            #expect(try await Self.post(Self.refund, gateway)?.status == 200)
+            #expect(try await gateway.post(Self.path, body: Self.refund)?.status == 200)
             try await eventually { try await Self.verify(body, gateway).state == "revoked" }
             #expect(try await Self.verify(body, gateway).source == "notification")
         }
@@ -35,7 +34,7 @@ struct NotificationGatewayTests {
 
     @Test func `an effect is counted, and a scrape has the state of the queue`() async throws {
         try await Self.with { gateway in
-            for _ in 1...2 { #expect(try await Self.post(Self.refund, gateway)?.status == 200) }
+            for _ in 1...2 { #expect(try await gateway.post(Self.path, body: Self.refund)?.status == 200) }
             // After the next survey. Time stands still.
             let lines = [
                 #"notification_last_age_seconds{bundle_id="com.example.forge"} 0"#,
@@ -53,30 +52,30 @@ struct NotificationGatewayTests {
 
     @Test func `without Redis nothing is stored, unless that is permitted`() async throws {
         try await Self.with({ $0.notifications.allowsVolatile = false }) { gateway in
-            let answer = try await Self.post(Self.refund, gateway)
+            let answer = try await gateway.post(Self.path, body: Self.refund)
             #expect(answer?.status == 503 && answer?.headers["retry-after"] == "60")
             #expect(answer?.body.jsonObject?["fault"] as? String == "store_volatile")
         }
     }
 
     @Test func `with a clients file its apps are served, and Apple needs no key`() async throws {
-        let file = try Self.file(
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
             """
             clients: [{name: shop, apps: [com.example.forge], keys: []}]
             apps: [{bundle_id: com.example.numbered, app_apple_id: 7}]
-            """)
-        defer { try? FileManager.default.removeItem(at: file) }
+            """, to: "clients.yaml")
         try await Self.with({
-            $0.clientsFile = file.path
-            $0.apiKeyPepper = Secret("a pepper for the tests")
+            $0.clientsFile = file
+            $0.apiKeyPepper = RunningGateway.pepper
         }) { gateway in
-            #expect(try await Self.post(Self.refund, gateway)?.status == 200)
+            #expect(try await gateway.post(Self.path, body: Self.refund)?.status == 200)
             for (app, status) in [("com.example.numbered", 200), ("com.example.other", 503)] {
                 let test = SignedNotifications.v2(about: nil) { $0.data?.bundleID = app }
-                #expect(try await Self.post(test, gateway)?.status == status, "\(app)")
+                #expect(try await gateway.post(Self.path, body: test)?.status == status, "\(app)")
             }
             // The other path, as any that is not there, needs a key.
-            let answer = try await gateway.ask("\(Self.path)/a-token-of-sixteen-characters", Self.json, body: "{}")
+            let answer = try await gateway.post("\(Self.path)/a-token-of-sixteen-characters", body: "{}")
             #expect(answer?.status == 401)
         }
     }
@@ -88,7 +87,7 @@ struct NotificationGatewayTests {
             (nil, "/", 200), (nil, "//", 404), (token, "/\(text)/", 200), (token, "/\(text)//", 404), (token, "/", 404),
         ] as [(NotificationToken?, String, Int)] {
             try await Self.with({ $0.notifications.token = setToken }) { gateway in
-                let answer = try await gateway.ask(Self.path + ending, Self.json, body: Self.refund)
+                let answer = try await gateway.post(Self.path + ending, body: Self.refund)
                 #expect(answer?.status == status, "\(ending)")
             }
         }
@@ -96,8 +95,8 @@ struct NotificationGatewayTests {
 
     @Test func `a problem ends the connection, and a page of another site may post as anyone may`() async throws {
         try await Self.with { gateway in
-            let foreign = Self.json + ["Origin: https://example.com", "Sec-Fetch-Site: cross-site"]
-            let answer = try await gateway.ask(Self.path, foreign, body: "{}")
+            let foreign = ["Origin: https://example.com", "Sec-Fetch-Site: cross-site"]
+            let answer = try await gateway.post(Self.path, foreign, body: "{}")
             #expect(answer?.status == 400 && answer?.headers["connection"] == "close")
             #expect(try await gateway.ask("GET /apple/notifications")?.headers["allow"] == "POST, OPTIONS")
         }
@@ -106,7 +105,8 @@ struct NotificationGatewayTests {
     @Test func `a body beyond four mebibytes is not read`() async throws {
         try await Self.with { gateway in
             let answer = try await gateway.send(
-                "\(Self.path) HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4194305\r\n\r\n")
+                "POST \(Self.path) HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4194305\r\n\r\n"
+            )
             #expect(answer?.status == 413)
         }
     }
@@ -132,7 +132,7 @@ struct NotificationGatewayTests {
     }
 
     private static func verify(_ body: String, _ gateway: RunningGateway) async throws -> Verified {
-        let answer = try await gateway.ask("POST /v1/verify", json, body: body)
+        let answer = try await gateway.post("/v1/verify", body: body)
         let members = answer?.body.jsonObject
         let provenance = members?["provenance"] as? NSDictionary
         let subscription = (members?["subscriptions"] as? [NSDictionary])?.first
@@ -141,25 +141,13 @@ struct NotificationGatewayTests {
             cache: provenance?["cache"] as? String)
     }
 
-    private static func post(_ body: String, _ gateway: RunningGateway) async throws -> RawAnswer? {
-        try await gateway.ask(path, json, body: body)
-    }
-
-    private static func file(_ text: String) throws -> URL {
-        let file = FileManager.default.temporaryDirectory.appending(component: "notifications-\(UUID().uuidString)")
-        try text.write(to: file, atomically: true, encoding: .utf8)
-        return file
-    }
-
     /// Runs a gateway that trusts the forge's root, and keeps notifications without Redis.
     private static func with(
         _ change: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (RunningGateway) async throws -> Void
     ) async throws {
-        let root = try file(SignedSamples.pki.root.pem)
-        defer { try? FileManager.default.removeItem(at: root) }
         try await RunningGateway.with(
+            trusting: [SignedSamples.pki.root.pem],
             {
-                $0.trustRoots = [TrustRoot(path: root.path, environments: [.production, .sandbox])]
                 $0.notifications.allowsVolatile = true
                 change(&$0)
             }, dependencies: { $0.clock = { SignedSamples.now } }, body)

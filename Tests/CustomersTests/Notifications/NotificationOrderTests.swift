@@ -45,7 +45,7 @@ import TestSupport
             for _ in 1...2 { _ = try await Self.deliver(story.events, of: story, to: [node], inParallel: false) }
             // As after the loss of all identities: each is stored and applied a second time.
             for partition in AppPartition.all(of: story.bundleID) {
-                try stage.server.ask("DEL", String(decoding: NotificationKeys(partition).seen.bytes, as: UTF8.self))
+                try stage.server.ask("DEL", NotificationKeys(partition).seen.text)
             }
             let outcomes = try await Self.deliver(story.events.reversed(), of: story, to: [node], inParallel: false)
             #expect(outcomes.allSatisfy { $0 == .stored })

@@ -27,7 +27,7 @@ struct NotificationRouteTests {
         let reply = try await site.post(Signed.v2())
         #expect(reply.status == .ok && reply.body.count == 0 && !reply.isLast)
         #expect(site.stored == [AppPartition(bundleID: NotificationSite.app, of: "2000000900000001")])
-        #expect(site.received(.stored) == "1")
+        #expect(site.received(.stored) == 1)
         let lines = site.log.containing(#""notification":"stored","notification_version":"v2""#)
         #expect(lines.count == 1 && lines[0].contains(#""environment":"Sandbox""#))
     }
@@ -36,7 +36,7 @@ struct NotificationRouteTests {
         let site = try NotificationSite()
         for _ in 1...3 { #expect(try await site.post(Signed.v2()).status == .ok) }
         #expect(site.stored.count == 1)
-        #expect(site.received(.stored) == "1" && site.received(.duplicate) == "2")
+        #expect(site.received(.stored) == 1 && site.received(.duplicate) == 2)
         #expect(site.log.containing(#""notification":"duplicate""#).count == 2)
     }
 
@@ -176,7 +176,7 @@ struct NotificationRouteTests {
             let reply = try await site.post(body)
             #expect(reply.fields[.retryAfter] == "3600" && reply.text.contains("clients file"))
         }
-        #expect(site.received(.unknownApp) == "3")
+        #expect(site.received(.unknownApp) == 3)
         #expect(site.log.containing("not configured").filter { $0.contains("com.example.other") }.count == 1)
     }
 
@@ -186,8 +186,8 @@ struct NotificationRouteTests {
         #expect(reply.status == .serviceUnavailable && reply.code == "notification_not_stored")
         #expect(reply.fault == "store_volatile" && reply.text.contains("allow_volatile"))
         #expect(reply.fields[.retryAfter] != nil && volatile.stored.isEmpty)
-        #expect(volatile.received(.refused) == "1")
-        #expect(volatile.metric(#"receipt_gateway_notifications_refused_total{reason="store_volatile"}"#) == "1")
+        #expect(volatile.received(.refused) == 1)
+        #expect(volatile.registry.value(of: #"notifications_refused_total{reason="store_volatile"}"#) == 1)
         let full = try NotificationSite(backlogBytes: 1000)
         #expect(try await full.post(Signed.v2()).fault == "backlog_full")
     }
@@ -242,9 +242,9 @@ struct NotificationRouteTests {
             let reply = try await site.post(body)
             #expect(reply.status == .tooManyRequests && reply.text.contains(#"["invalid-notifications"]"#))
         }
-        #expect(site.received(.invalid, version: "unknown") == "1" && site.received(.stored) == "0")
+        #expect(site.received(.invalid, version: "unknown") == 1 && site.received(.stored) == 0)
         #expect(try await site.post("{}", from: "192.0.2.2").status.code == 400)
-        #expect(site.metric(#"receipt_gateway_limited_requests_total{limit="rate"}"#) == "2")
+        #expect(site.registry.value(of: #"limited_requests_total{limit="rate"}"#) == 2)
     }
 
     @Test func `a genuine notification is never charged, whatever becomes of it`() async throws {
@@ -290,7 +290,7 @@ struct NotificationRouteTests {
     func `version 1 is accepted with the app's shared secret or the account's`(password: String) async throws {
         let site = try NotificationSite()
         let reply = try await site.post(Signed.v1(password: password, receipt: Signed.receipt()))
-        #expect(reply.status == .ok && site.received(.stored, version: "v1") == "1")
+        #expect(reply.status == .ok && site.received(.stored, version: "v1") == 1)
         #expect(site.stored == [AppPartition(bundleID: NotificationSite.app, of: "1000")])
     }
 
@@ -309,7 +309,7 @@ struct NotificationRouteTests {
         let refused = try await site.post(Signed.v1(receipt: Signed.receipt(vendor: 2)))
         #expect(refused.status == .tooManyRequests && refused.text.contains(name))
         #expect(refused.fields[.retryAfter] != nil && site.stored.count == 1)
-        #expect(site.received(.stored, version: "v1") == "1" && site.received(.duplicate, version: "v1") == "0")
+        #expect(site.received(.stored, version: "v1") == 1 && site.received(.duplicate, version: "v1") == 0)
         // Version 2 has a signature, and no limit.
         #expect(try await site.post(Signed.v2()).status == .ok)
     }
@@ -319,7 +319,7 @@ struct NotificationRouteTests {
         for vendor in [1, 2] as [UInt8] {
             #expect(try await site.post(Signed.v1(receipt: Signed.receipt(vendor: vendor))).status == .ok)
         }
-        #expect(site.stored.count == 1 && site.received(.duplicate, version: "v1") == "1")
+        #expect(site.stored.count == 1 && site.received(.duplicate, version: "v1") == 1)
     }
 
     @Test func `version 1 may come without a receipt`() async throws {

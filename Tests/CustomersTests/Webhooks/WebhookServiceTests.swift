@@ -45,17 +45,15 @@ struct WebhookServiceTests {
     }
 
     @Test func `a delivery is counted, and the survey has the state of the endpoint`() async throws {
-        let receiver = WebhookReceiver()
+        let receiver = WebhookReceiver(),
+            delivered = #"webhook_deliveries_total{endpoint="shop/billing",outcome="delivered"}"#
         try await receiver.run { port in
             let stage = try Stage(port: port)
-            #expect(stage.metric("webhook_deliveries_total", #"{endpoint="shop/billing",outcome="delivered"}"#) == 0)
+            #expect(stage.metric(delivered) == 0)
             try await stage.run {
                 try await stage.deliverFirst(to: receiver)
-                try await eventually {
-                    (stage.metric("webhook_deliveries_total", #"{endpoint="shop/billing",outcome="delivered"}"#) ?? 0)
-                        > 0
-                }
-                try await eventually { stage.metric("webhook_held_events", #"{endpoint="shop/billing"}"#) == 0 }
+                try await eventually { stage.metric(delivered) > 0 }
+                try await eventually { stage.metric(#"webhook_held_events{endpoint="shop/billing"}"#) == 0 }
             }
         }
     }
@@ -67,7 +65,7 @@ struct WebhookServiceTests {
             try await stage.run {
                 try await stage.deliverFirst(to: receiver)
                 try await eventually {
-                    (stage.metric("webhook_failures_total", #"{endpoint="shop/billing",reason="redirect"}"#) ?? 0) > 0
+                    stage.metric(#"webhook_failures_total{endpoint="shop/billing",reason="redirect"}"#) > 0
                 }
             }
         }
@@ -80,10 +78,8 @@ struct WebhookServiceTests {
             try await stage.run {
                 try await eventually {
                     stage.append()
-                    return
-                        (stage.metric(
-                            "webhook_failures_total", #"{endpoint="shop/billing",reason="forbidden_address"}"#) ?? 0)
-                        > 0
+                    let series = #"webhook_failures_total{endpoint="shop/billing",reason="forbidden_address"}"#
+                    return stage.metric(series) > 0
                 }
             }
             #expect(receiver.received.isEmpty)
@@ -166,7 +162,7 @@ struct WebhookServiceTests {
                             keys: [try WebhookKey(WebhookSamples.key)])
                     ])))
             let dependencies = Dependencies(
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                logger: .silent,
                 shutdownRequests: AsyncStream { $0.finish() })
             let health = StoreHealth(isEmbedded: true), upstreams = UpstreamState(configuration.apple)
             metrics = GatewayMetrics(
@@ -188,7 +184,7 @@ struct WebhookServiceTests {
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
                     services: [.init(service: UnprintedService(service))],
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+                    logger: .silent))
             let running = Task { try await group.run() }
             let outcome: Result<Void, any Error>
             do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
@@ -221,11 +217,7 @@ struct WebhookServiceTests {
             }
         }
 
-        func metric(_ name: String, _ labels: String) -> Double? {
-            let series = "receipt_gateway_\(name)\(labels) "
-            return metrics.registry.text().split(separator: "\n").first { $0.hasPrefix(series) }
-                .flatMap { Double($0.dropFirst(series.count)) }
-        }
+        func metric(_ series: String) -> Double { metrics.registry.value(of: series) ?? 0 }
     }
 }
 

@@ -15,7 +15,7 @@ import TestSupport
 @Suite(.timeLimit(.patient)) struct ClosedConnectionTests {
     private var site: EventSite { .current }
     private static let access = CurrentAccess(
-        Access(AccessRules(clients: [], pepper: Secret("a pepper for the tests"))))
+        Access(AccessRules(clients: [], pepper: RunningGateway.pepper)))
 
     /// A route that answers when it is released, or when its wait is cancelled.
     private struct WaitingRoute {

@@ -104,14 +104,14 @@ struct EdgeBackPressureTests {
             idleDeadline: .hours(1), shutdownGrace: .hours(1))
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let handler = VerifyHandler(
-            verification: VerificationService(verifier: CurrentVerifier(Forged.verifier)),
+            verification: Forged.service,
             access: CurrentAccess(Access(AccessRules())),
             charging: RequestCharging(.forTests, metrics: LimitMetrics(registry)),
             metrics: VerificationMetrics(registry),
             nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(), clock: { .now() })
         let pipeline = RequestPipeline(
             routes: RouteTable([handler.route(at: VerdictEndpoint())]), log: RequestLog(logger: nil),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
         let edge = Edge(
             rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(), pipeline: pipeline)
         let channel = EmbeddedChannel(), edgeHandler = EdgeHandler(edge, HTTPLimits())

@@ -114,11 +114,7 @@ struct SourceLimitsTests {
     }
 
     @Test func `a trusted proxy may hold any number of connections`() async throws {
-        let trusted = try Self.trusting("127.0.0.1")
-        try await RunningGateway.with { configuration in
-            configuration.http.limits.connections = 8
-            configuration.http.remoteAddresses = trusted
-        } _: { gateway in
+        try await Self.withTrustedProxy({ $0.connections = 8 }) { gateway in
             try await Self.holding(6, port: gateway.port) {
                 try await RawConnection.with(port: gateway.port) { try await Self.expectAnswer($0) }
             }
@@ -127,11 +123,7 @@ struct SourceLimitsTests {
 
     @Test func `requests that a proxy sends for one address are limited, and those for others are served`() async throws
     {
-        let trusted = try Self.trusting("127.0.0.1")
-        try await RunningGateway.with { configuration in
-            configuration.http.limits.requestsPerAddress = 1
-            configuration.http.remoteAddresses = trusted
-        } _: { gateway in
+        try await Self.withTrustedProxy({ $0.requestsPerAddress = 1 }) { gateway in
             try await RawConnection.with(port: gateway.port) { first in
                 try await first.send(Self.head(for: "203.0.113.7") + "{")
                 try await eventually { gateway.server.bodyBudget.reserved == 1 }
@@ -151,11 +143,7 @@ struct SourceLimitsTests {
     }
 
     @Test func `a request whose connection breaks off releases its slot`() async throws {
-        let trusted = try Self.trusting("127.0.0.1")
-        try await RunningGateway.with { configuration in
-            configuration.http.limits.requestsPerAddress = 1
-            configuration.http.remoteAddresses = trusted
-        } _: { gateway in
+        try await Self.withTrustedProxy({ $0.requestsPerAddress = 1 }) { gateway in
             try await RawConnection.with(port: gateway.port) { first in
                 try await first.send(Self.head(for: "203.0.113.7") + "{")
                 try await eventually { gateway.server.bodyBudget.reserved == 1 }
@@ -194,6 +182,19 @@ struct SourceLimitsTests {
         try await RawConnection.with(port: port) { connection in
             try await expectAnswer(connection)
             try await holding(count - 1, port: port, body)
+        }
+    }
+
+    /// Runs a gateway that trusts the addresses that connections from this machine name.
+    private static func withTrustedProxy(
+        _ limits: (inout HTTPLimits) -> Void, _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let rule = try trusting("127.0.0.1")
+        try await RunningGateway.with {
+            $0.http.remoteAddresses = rule
+            limits(&$0.http.limits)
+        } _: {
+            try await body($0)
         }
     }
 

@@ -11,7 +11,7 @@ import Testing
 
 /// Form accounts: the clients file, and the right pairs of key and token.
 struct FormAccountTests {
-    private static let pepper = Secret("a pepper for the tests")
+    private static let pepper = RunningGateway.pepper
     private static let now = Timestamp(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01
     private static let hasher = FormKeyHasher(pepper: pepper)
 

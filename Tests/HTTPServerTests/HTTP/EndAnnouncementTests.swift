@@ -97,8 +97,7 @@ struct EndAnnouncementTests {
             let status = try await gateway.ask("GET /v1/status")
             #expect(status?.headers["sunset"] == "Wed, 30 Jun 2027 00:00:00 GMT")
             #expect(status?.headers["deprecation"] == "@1782777600")
-            let verdict = try await gateway.ask(
-                "POST /v1/verify", ["Content-Type: application/json"], body: #"{"receipt":"AQID"}"#)
+            let verdict = try await gateway.post("/v1/verify", body: #"{"receipt":"AQID"}"#)
             #expect(verdict?.status == 200)
             #expect(verdict?.headers["sunset"] == nil && verdict?.headers["deprecation"] == nil)
         }

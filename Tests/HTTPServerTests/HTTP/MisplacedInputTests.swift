@@ -46,8 +46,8 @@ struct MisplacedInputTests {
 
     @Test(arguments: texts)
     func `a text that is certainly no base64 is named`(text: String, expected: MisplacedInput) throws {
-        let body = ByteBuffer(string: try SignedSamples.body(["receipt": text]))
-        let problem = #expect(throws: Problem.self) { try VerdictEndpoint().read(body) }
+        let body = try SignedSamples.body(["receipt": text])
+        let problem = #expect(throws: Problem.self) { try VerdictEndpoint().request(in: body) }
         #expect(problem?.fault == expected.rawValue && problem?.field == "receipt")
         #expect(problem?.detail == "\"receipt\" \(expected)")
     }
@@ -55,10 +55,8 @@ struct MisplacedInputTests {
     /// Base64 of anything has a verdict, whose explanation names these.
     @Test(arguments: decoded)
     func `what is in base64 is rejected by its rule`(text: String, expected: MisplacedInput) throws {
-        let body = ByteBuffer(string: try SignedSamples.body(["receipt": text]))
-        guard case .request(let request) = try VerdictEndpoint().read(body),
-            case .evidence(.appReceipt(let bytes)) = request.subject
-        else {
+        let request = try VerdictEndpoint().request(in: SignedSamples.body(["receipt": text]))
+        guard case .evidence(.appReceipt(let bytes)) = request.subject else {
             Issue.record("no receipt")
             return
         }
@@ -73,7 +71,7 @@ struct MisplacedInputTests {
             Issue.record("a request")
             return
         }
-        #expect(String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":21002}"#)
+        #expect(reply.text == #"{"status":21002}"#)
         #expect(reply.fields[.gatewayReason] == "\"receipt-data\" \(expected)")
     }
 
@@ -88,11 +86,7 @@ struct MisplacedInputTests {
         encoded("QUJD"), "AQID",
     ])
     func `what may be a receipt is verified`(text: String) throws {
-        let body = ByteBuffer(string: try SignedSamples.body(["receipt": text]))
-        guard case .request = try VerdictEndpoint().read(body) else {
-            Issue.record("no request")
-            return
-        }
+        #expect(throws: Never.self) { try VerdictEndpoint().request(in: SignedSamples.body(["receipt": text])) }
     }
 
     @Test func `an empty body names all forms, and another interface's name the right one`() {

@@ -44,7 +44,7 @@ struct StatusRouteTests {
             isAppleEnabled: true, hasServerAPIKey: { hasKey },
             clock: { StatusSample.now })
         let reply = try await route.handler(try .forTests(), ReservedBody(nil, nil)).value()
-        let body = String(decoding: reply.body.bytes, as: UTF8.self)
+        let body = reply.text
         let upstream = #""requests_waiting":0,"lifecycle":{"stage":"current","sunset_ramp_ratio":0.0,"links":[]}}"#
         #expect(body.contains(#""server_api":{"production":{"enabled":true,"#) == hasKey, "\(body)")
         #expect(body.contains(upstream) == hasKey, "the end of the settings is that of verifyReceipt: \(body)")

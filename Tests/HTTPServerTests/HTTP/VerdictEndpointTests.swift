@@ -50,20 +50,14 @@ struct VerdictEndpointTests {
     func `the kind of evidence follows from the field and its first characters`(
         body: String, evidence: Evidence
     ) throws {
-        guard case .request(let request) = try VerdictEndpoint().read(ByteBuffer(string: body)) else {
-            Issue.record("no request")
-            return
-        }
+        let request = try VerdictEndpoint().request(in: body)
         #expect(request.subject == .evidence(evidence))
         #expect(request.options.itemCount == evidence.itemCount && !request.options.isLookup)
     }
 
     @Test(arguments: [(#"{"transaction_id":"1"}"#, true), (#"{"signed_transactions":["a"]}"#, false)])
     func `a request without evidence is a look-up`(body: String, isLookup: Bool) throws {
-        guard case .request(let request) = try VerdictEndpoint().read(ByteBuffer(string: body)) else {
-            Issue.record("no request")
-            return
-        }
+        let request = try VerdictEndpoint().request(in: body)
         #expect(request.options.isLookup == isLookup)
     }
 
@@ -105,14 +99,12 @@ struct VerdictEndpointTests {
             return period
         }
         let text = Data(Forged.pki.sign(contents)).base64EncodedString()
-        let body = ByteBuffer(string: #"{"receipt":"\#(text)","exclude_old_transactions":\#(isExcluding)}"#)
-        guard case .request(let request) = try VerdictEndpoint().read(body),
-            case .done(let answer) = try VerificationService(verifier: CurrentVerifier(Forged.verifier))
-                .answer(request, at: start.timestamp.advanced(by: .seconds(10))).computed()
-        else { throw CancellationError() }
+        let body = #"{"receipt":"\#(text)","exclude_old_transactions":\#(isExcluding)}"#
+        let request = try VerdictEndpoint().request(in: body)
+        let answer = try Forged.service.computed(request, at: start.timestamp.advanced(by: .seconds(10)))
         let replies = VerdictEndpoint().replies(to: request.options, with: answer, at: start.timestamp)
         for reply in [replies.first, replies.repeated] {
-            let json = try #require(String(decoding: reply.body.bytes, as: UTF8.self).jsonObject)
+            let json = try #require(reply.text.jsonObject)
             func ids(_ list: Any?) -> [String] {
                 (list as? [NSDictionary] ?? []).compactMap { $0["transaction_id"] as? String }.sorted()
             }
@@ -235,14 +227,11 @@ struct VerdictEndpointTests {
             return purchase
         }
         let text = Data(Forged.pki.sign(contents)).base64EncodedString()
-        let body = ByteBuffer(string: #"{"receipt":"\#(text)","include":["unknown"]}"#),
-            now = contents.creationDate.timestamp
-        guard case .request(let request) = try VerdictEndpoint().read(body),
-            case .done(let answer) = try VerificationService(verifier: CurrentVerifier(Forged.verifier))
-                .answer(request, at: now.advanced(by: .seconds(10))).computed()
-        else { throw CancellationError() }
+        let request = try VerdictEndpoint().request(in: #"{"receipt":"\#(text)","include":["unknown"]}"#)
+        let now = contents.creationDate.timestamp
+        let answer = try Forged.service.computed(request, at: now.advanced(by: .seconds(10)))
         let reply = VerdictEndpoint().replies(to: request.options, with: answer, at: now).first
-        let json = try #require(String(decoding: reply.body.bytes, as: UTF8.self).jsonObject)
+        let json = try #require(reply.text.jsonObject)
         let unknown = try #require(json["unknown"] as? NSDictionary)
         let item = try #require((unknown["items"] as? [NSDictionary])?.first)
         let attributes = try #require(item["attributes"] as? [NSDictionary])
@@ -259,8 +248,8 @@ struct VerdictEndpointTests {
             verdict: .undecided(reason),
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: .now(), degradedReasons: []),
             freshUntil: .now())
-        let body = VerdictEndpoint().replies(to: VerificationOptions(), with: answer, at: .now()).first.body
-        let json = try #require(String(decoding: body.bytes, as: UTF8.self).jsonObject)
+        let reply = VerdictEndpoint().replies(to: VerificationOptions(), with: answer, at: .now()).first
+        let json = try #require(reply.text.jsonObject)
         let explanation = try #require(json["explanation"] as? String)
         #expect(json["reason"] as? String == reason.rawValue && explanation.hasSuffix("."))
         let advice =
@@ -311,16 +300,10 @@ struct VerdictEndpointTests {
     }
 
     private static func replies(_ members: [String: Any]) throws -> (now: String, repeated: String) {
-        let endpoint = VerdictEndpoint()
-        let body = ByteBuffer(string: try Samples.body(members))
-        guard case .request(let request) = try endpoint.read(body),
-            case .done(let answer) = try Samples.service.answer(request, at: Samples.now).computed()
-        else { throw CancellationError() }
+        let endpoint = VerdictEndpoint(), request = try endpoint.request(in: Samples.body(members))
+        let answer = try Samples.service.computed(request, at: Samples.now)
         let replies = endpoint.replies(to: request.options, with: answer, at: Samples.now)
-        return (
-            String(decoding: replies.first.body.bytes, as: UTF8.self),
-            String(decoding: replies.repeated.body.bytes, as: UTF8.self)
-        )
+        return (replies.first.text, replies.repeated.text)
     }
 
     private static func expect(_ object: NSDictionary, has members: String) throws {

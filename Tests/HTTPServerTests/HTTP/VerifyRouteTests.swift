@@ -13,7 +13,6 @@ import TestSupport
 @Suite("POST /v1/verify", .timeLimit(.patient))
 struct VerifyRouteTests {
     private var gateway: RunningGateway { .current }
-    private static let json = "Content-Type: application/json"
     private static let body = #"{"receipt":"AQID"}"#
 
     @Test(
@@ -31,7 +30,7 @@ struct VerifyRouteTests {
             ("OPTIONS", "*", 404, "not_found"),
         ])
     func `methods and paths`(method: String, path: String, status: Int, code: String?) async throws {
-        let answer = try await ask(gateway, "\(method) \(path)", [Self.json], Self.body)
+        let answer = try await gateway.ask("\(method) \(path)", ["Content-Type: application/json"], body: Self.body)
         #expect(answer?.status == status)
         if let code { #expect(answer?.body.contains(#""code":"\#(code)""#) == true) }
         #expect(answer?.headers["allow"] == (status == 405 ? "POST, OPTIONS" : nil))
@@ -41,12 +40,12 @@ struct VerifyRouteTests {
         .gateway { $0.http.hostNames = HostNames(["x", "x.example"]) },
         arguments: ["/", "http://x.example", "http://x.example?/v1/verify"])
     func `the root has a health check and nothing else`(target: String) async throws {
-        let answer = try await ask(gateway, "POST \(target)", [Self.json], Self.body)
+        let answer = try await gateway.post(target, body: Self.body)
         #expect(answer?.status == 405 && answer?.headers["allow"] == "GET, HEAD, OPTIONS")
     }
 
     @Test(.gateway) func `OPTIONS lists the methods`() async throws {
-        let answer = try await ask(gateway, "OPTIONS /v1/verify", [], "")
+        let answer = try await gateway.ask("OPTIONS /v1/verify")
         #expect(answer?.status == 204)
         #expect(answer?.headers["allow"] == "POST, OPTIONS")
     }
@@ -60,7 +59,7 @@ struct VerifyRouteTests {
         ])
     func `only JSON in UTF-8 is read`(contentType: String, status: Int) async throws {
         let fields = contentType.isEmpty ? [] : ["Content-Type: \(contentType)"]
-        let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
+        let answer = try await gateway.ask("POST /v1/verify", fields, body: Self.body)
         #expect(answer?.status == status)
     }
 
@@ -76,7 +75,7 @@ struct VerifyRouteTests {
             (#"{"receipt":"AQID","extra":1}"#, "unknown_field", "extra"), ("{", "truncated", nil),
         ])
     func `a fault in the body is named with its field`(body: String, fault: String, field: String?) async throws {
-        let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
+        let answer = try await gateway.post("/v1/verify", body: body)
         #expect(answer?.status == 400)
         #expect(answer?.headers["content-type"] == "application/problem+json")
         #expect(answer?.body.contains(#""fault":"\#(fault)""#) == true, "\(answer?.body ?? "")")
@@ -85,19 +84,19 @@ struct VerifyRouteTests {
 
     @Test(.gateway) func `an escaped receipt and a UUID are read`() async throws {
         let body = #"{"receipt":"AQ\/D","device_identifier":"00112233-4455-6677-8899-aabbccddeeff"}"#
-        let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
+        let answer = try await gateway.post("/v1/verify", body: body)
         #expect(answer?.status == 200)
     }
 
     @Test func `keys give access to their apps only`() async throws {
         let key = APIKey.random()
         try await RunningGateway.withClient(key, "apps: [com.example.a]") { gateway in
-            let right = [Self.json, "Authorization: Bearer \(key.exposed)"]
+            let right = ["Authorization: Bearer \(key.exposed)"]
             let own = #"{"receipt":"AQID","bundle_id":"com.example.a"}"#
-            let answer = try await ask(gateway, "POST /v1/verify", right, own)
+            let answer = try await gateway.post("/v1/verify", right, body: own)
             #expect(answer?.status == 200)
             let foreign = #"{"receipt":"AQID","bundle_id":"com.example.b"}"#
-            let refusal = try await ask(gateway, "POST /v1/verify", right, foreign)
+            let refusal = try await gateway.post("/v1/verify", right, body: foreign)
             #expect(refusal?.status == 403)
         }
     }
@@ -107,8 +106,7 @@ struct VerifyRouteTests {
         try await RunningGateway.withClient(key, "apps: '*'") { gateway in
             var bodies: Set<String> = []
             for field in ["X-Other: 1", "Authorization: Bearer \(key.exposed)x", "X-API-Key: rgk_0.secret"] {
-                let answer = try await ask(
-                    gateway, "POST /v1/verify", [Self.json, field, "X-Request-Id: same"], "no JSON")
+                let answer = try await gateway.post("/v1/verify", [field, "X-Request-Id: same"], body: "no JSON")
                 #expect(answer?.status == 401)
                 #expect(answer?.headers["www-authenticate"]?.hasPrefix("Bearer") == true)
                 bodies.insert(answer?.body ?? "")
@@ -120,8 +118,7 @@ struct VerifyRouteTests {
     }
 
     @Test(.gateway) func `a request has one log line, without its query`() async throws {
-        let fields = [Self.json, "X-Request-Id: abc-1"]
-        let answer = try await ask(gateway, "POST /v1/verify?token=secret", fields, Self.body)
+        let answer = try await gateway.post("/v1/verify?token=secret", ["X-Request-Id: abc-1"], body: Self.body)
         #expect(answer?.headers["x-request-id"] == "abc-1")
         let lines = gateway.log.containing(#""request_id":"abc-1""#)
         #expect(lines.count == 1)
@@ -133,17 +130,8 @@ struct VerifyRouteTests {
 
     @Test(.gateway, arguments: ["", "bad id", "x\u{7F}", String(repeating: "x", count: 65)])
     func `an invalid request ID is replaced`(identifier: String) async throws {
-        let fields = [Self.json, "X-Request-Id: \(identifier)"]
-        let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
+        let answer = try await gateway.post("/v1/verify", ["X-Request-Id: \(identifier)"], body: Self.body)
         #expect(answer?.headers["x-request-id"] != identifier)
         #expect([nil, 32].contains(answer?.headers["x-request-id"]?.count))
-    }
-
-    // MARK: - Steps
-
-    private func ask(
-        _ gateway: RunningGateway, _ line: String, _ fields: [String], _ body: String
-    ) async throws -> RawAnswer? {
-        try await gateway.ask(line, fields, body: body)
     }
 }

@@ -49,7 +49,22 @@ struct AppleProxyGatewayTests {
         }
     }
 
-    @Test(arguments: [
+    @Test func `a request outside the closed list, or without its right, never reaches Apple`() async throws {
+        try await Self.with { site in
+            for (method, path, status) in Self.refused {
+                let answer = try await site.ask("\(method) \(Self.base)\(path)")
+                #expect(answer?.status == status, "\(method) \(path): \(answer?.body ?? "")")
+                // The edge refuses a long target before it knows the path.
+                let isOfProxy = status != 414
+                let type = isOfProxy ? "application/json" : "application/problem+json"
+                #expect(answer?.headers["content-type"] == type, "\(method) \(path)")
+                #expect(answer?.body.contains(#""errorCode":\#(status)"#) == isOfProxy, "\(method) \(path)")
+            }
+            #expect(site.calls("production") + site.calls("sandbox") == 0)
+        }
+    }
+
+    private static let refused = [
         ("GET", "/../inApps/v1/transactions/\(id)", 404), ("GET", "/v1/transactions/%2e%2e", 400),
         ("GET", "/v1/transactions%2F\(id)", 404), ("GET", "//v1/transactions/\(id)", 404),
         ("GET", "/v1//transactions/\(id)", 404), ("GET", "/v1/transactions/\(id)//", 404),
@@ -58,20 +73,7 @@ struct AppleProxyGatewayTests {
         ("DELETE", "/v1/transactions/\(id)", 405),
         ("POST", "/v1/transactions/\(id)", 405), ("POST", "/v1/notifications/test", 403),
         ("DELETE", "/v1/messaging/realtime/url", 403), ("PATCH", "/v1/transactions/\(id)", 405),
-    ])
-    func `a request outside the closed list, or without its right, never reaches Apple`(
-        method: String, path: String, status: Int
-    ) async throws {
-        try await Self.with { site in
-            let answer = try await site.ask("\(method) \(Self.base)\(path)")
-            #expect(answer?.status == status, "\(answer?.body ?? "")")
-            // The edge refuses a long target before it knows the path.
-            let isOfProxy = status != 414
-            #expect(answer?.headers["content-type"] == (isOfProxy ? "application/json" : "application/problem+json"))
-            #expect(answer?.body.contains(#""errorCode":\#(status)"#) == isOfProxy)
-            #expect(site.calls("production") + site.calls("sandbox") == 0)
-        }
-    }
+    ]
 
     @Test(arguments: ["PUT \(base)/v1/transactions/\(id)/appAccountToken", "POST \(base)/v1/notifications/history"])
     func `a body beyond 64 KiB that is no image is refused`(line: String) async throws {
@@ -125,15 +127,14 @@ struct AppleProxyGatewayTests {
         let configuration = AppleSimulator.Configuration(pki: Forged.pki)
         let apple = try await AppleSimulator.start(configuration)
         try apple.addCustomers(1, ofApp: app, at: .production)
-        let folder = try CertificateFolder(), key = APIKey.random()
-        try folder.write(configuration.transactionPKI.root.pem, to: "root.pem")
+        let folder = try TemporaryFolder(), key = APIKey.random()
         try await RunningGateway.withClient(
-            key, "apps: [\(app)]", "apple: [read, write]", rest: folder.serverAPIKey()
+            key, "apps: [\(app)]", "apple: [read, write]", rest: folder.serverAPIKey(),
+            trusting: [configuration.transactionPKI.root.pem]
         ) {
             $0.apple.isEnabled = true
             $0.apple.serverAPI.productionURL = UpstreamBaseURL(apple.productionBaseURL)
             $0.apple.serverAPI.sandboxURL = UpstreamBaseURL(apple.sandboxBaseURL)
-            $0.trustRoots = [TrustRoot(path: folder.path("root.pem"), environments: [.production, .sandbox])]
         } _: { gateway in
             try await test(Site(gateway: gateway, apple: apple, key: key))
         }

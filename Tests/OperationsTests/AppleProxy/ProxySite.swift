@@ -85,9 +85,7 @@ final class ProxySite: Sendable {
     func send(
         _ method: HTTPMethod, _ target: String, _ body: String = "", contentType: String = "application/json"
     ) async throws -> Reply {
-        let context = try RequestContext.forTests(
-            ["Content-Type": contentType, "X-Request-Id": "r-1"], method, target, in: pipeline.routes, client: client)
-        return await pipeline.begin(context, ReservedBody(ByteBuffer(string: body), nil)).value()
+        try await pipeline.answer(method, target, body, contentType, as: client)
     }
 }
 

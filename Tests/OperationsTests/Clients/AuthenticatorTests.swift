@@ -15,7 +15,7 @@ struct AuthenticatorTests {
     private static let before = Timestamp(millisecondsSince1970: 999)
 
     private let key = APIKey.random()
-    private let hasher = KeyHasher(pepper: Secret("a pepper for the tests"))
+    private let hasher = KeyHasher(pepper: RunningGateway.pepper)
     private let authenticator: Authenticator
 
     init() {

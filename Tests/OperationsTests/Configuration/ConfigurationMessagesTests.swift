@@ -324,10 +324,9 @@ struct ConfigurationMessagesTests {
     }
 
     @Test func `the mark at the beginning of a file is no part of a secret`() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "marked-\(UUID().uuidString)")
-        try Data("\u{FEFF}0123456789abcdef\r\n".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        #expect(try TextFile.read(file.path).withoutLineEnds == "0123456789abcdef")
+        let folder = try TemporaryFolder()
+        let file = try folder.write("\u{FEFF}0123456789abcdef\r\n", to: "marked")
+        #expect(try TextFile.read(file).withoutLineEnds == "0123456789abcdef")
     }
 
     @Test func `a folder is no file, and a relative path is named with the working directory`() throws {
@@ -341,11 +340,9 @@ struct ConfigurationMessagesTests {
 
     @Test(.disabled(if: geteuid() == 0, "root may read every file"))
     func `a file without permission is told from a missing file`() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "unreadable-\(UUID().uuidString)")
-        try Data().write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: file.path)
-        let fault = #expect(throws: FileFault.self) { try TextFile.read(file.path) }
+        let folder = try TemporaryFolder(), file = try folder.write("", to: "unreadable")
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: file)
+        let fault = #expect(throws: FileFault.self) { try TextFile.read(file) }
         #expect(fault?.description.hasPrefix("may not be read by this process (user ID ") == true)
     }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import ReceiptForge
 import Receipts
 import Testing
@@ -72,13 +71,11 @@ struct TrustRootTests {
             ([0x30, 0x81, 0xFF], "is DER, and must be PEM"), ([0x30, 0xFF], "is not UTF-8"), ([0xFF], "is not UTF-8"),
         ] as [([UInt8], String)])
     func `a certificate in DER is told how to become PEM`(bytes: [UInt8], fault: String) throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "root-\(UUID().uuidString).cer")
-        try Data(bytes).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder(), file = try folder.write(bytes, to: "root.cer")
         let problems = #expect(throws: ConfigurationProblems.self) {
-            try TrustStore(adding: [TrustRoot(path: file.path, environments: [.sandbox])])
+            try TrustStore(adding: [TrustRoot(path: file, environments: [.sandbox])])
         }
         let description = try #require(problems?.problems.first?.description)
-        #expect(description.hasPrefix("gateway.trust_roots: \(file.path) \(fault)"), "\(description)")
+        #expect(description.hasPrefix("gateway.trust_roots: \(file) \(fault)"), "\(description)")
     }
 }

@@ -19,6 +19,10 @@ import Testing
 struct DoctorTests {
     private static let now = Timestamp(rfc3339: "2026-06-01T12:00:00Z") ?? .now()
 
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
     // MARK: - Clients
 
     private static func observations(ofClients yaml: String, secret: Secret? = nil) throws -> [CheckResult] {
@@ -28,15 +32,7 @@ struct DoctorTests {
     private static func observations(
         ofClients yaml: String, _ change: (inout GatewayConfiguration) -> Void
     ) throws -> [CheckResult] {
-        let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
-        try Data(yaml.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        var configuration = GatewayConfiguration()
-        configuration.clientsFile = file.path
-        change(&configuration)
-        let report = CheckReport(.clients)
-        AreaCheck(configuration: configuration, report: report) { now }.checkClients()
-        return report.close()
+        try CheckedArea(.clients, clients: yaml, at: now, change).results { $0.checkClients() }
     }
 
     private static func client(_ name: String, keys: [String?], _ more: String = "") -> String {
@@ -90,19 +86,9 @@ struct DoctorTests {
         #expect(served.first { $0.subject == "secrets" }?.level == .ok)
     }
 
-    /// Runs a test with a key of the App Store Server API, as the clients file has it.
-    private static func withServerAPIKey<Result>(_ test: (String) throws -> Result) throws -> Result {
-        let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).p8")
-        let ofApple = ForgedAPIKey(seed: Forged.pki.seed)
-        try Data(ofApple.privateKeyPEM.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        return try test("{issuer_id: \(ofApple.issuerID), key_id: \(ofApple.keyID), private_key_file: \(file.path)}")
-    }
-
     @Test func `an account with a key and without a shared secret is named so`() throws {
-        let observations = try Self.withServerAPIKey { key in
-            try Self.observations(ofClients: "clients:\n\(Self.client("shop", keys: [nil]))server_api: \(key)\n")
-        }
+        let clients = "clients:\n\(Self.client("shop", keys: [nil]))\(try folder.serverAPIKey())\n"
+        let observations = try Self.observations(ofClients: clients)
         let secrets = try #require(observations.first { $0.subject == "secrets" })
         #expect(
             secrets.level == .ok && secrets.seen.hasPrefix("no shared secret of the account; its key"), "\(secrets)")
@@ -142,7 +128,7 @@ struct DoctorTests {
             #expect(warning?.level == .warning && warning?.seen.contains(" for com.example.shop,") == true)
             #expect(warning?.advice?.contains("`server_api`") == true)
         }
-        let observations = try Self.withServerAPIKey { try Self.observations(ofClients: "\(shop)server_api: \($0)\n") }
+        let observations = try Self.observations(ofClients: "\(shop)\(try folder.serverAPIKey())\n") { _ in }
         #expect(observations.allSatisfy { $0.subject != "signatures" })
     }
 
@@ -151,10 +137,8 @@ struct DoctorTests {
         let found = try Self.observations(ofClients: shop).filter { ["plugins", "addresses"].contains($0.subject) }
         #expect(Set(found.map(\.subject)) == ["plugins", "addresses"] && found.allSatisfy { $0.level == .warning })
         let proxy = try AddressRanges(configuration: "127.0.0.1")
-        let observations = try Self.withServerAPIKey { key in
-            try Self.observations(ofClients: "\(shop)server_api: \(key)\n") {
-                $0.http.remoteAddresses.trustedProxies = proxy
-            }
+        let observations = try Self.observations(ofClients: "\(shop)\(try folder.serverAPIKey())\n") {
+            $0.http.remoteAddresses.trustedProxies = proxy
         }
         #expect(observations.allSatisfy { !["plugins", "addresses"].contains($0.subject) })
     }
@@ -165,17 +149,7 @@ struct DoctorTests {
         ofClients yaml: String?, in store: StoreFinding = .notConfigured,
         _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws -> [CheckResult] {
-        let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
-        defer { try? FileManager.default.removeItem(at: file) }
-        var configuration = GatewayConfiguration()
-        if let yaml {
-            try Data(yaml.utf8).write(to: file)
-            configuration.clientsFile = file.path
-        }
-        change(&configuration)
-        let report = CheckReport(.notifications)
-        AreaCheck(configuration: configuration, report: report) { now }.checkNotifications(store)
-        return report.close()
+        try CheckedArea(.notifications, clients: yaml, at: now, change).results { $0.checkNotifications(store) }
     }
 
     @Test func `without Redis notifications are refused, unless they may be lost`() throws {
@@ -210,9 +184,7 @@ struct DoctorTests {
 
     @Test func `apps with a key and without a number are named`() throws {
         let apps = "apps: [{bundle_id: a, app_apple_id: 1}, {bundle_id: b, receipt_upstream: both}]\n"
-        let checks = try Self.withServerAPIKey {
-            try Self.notificationChecks(ofClients: "clients: []\nserver_api: \($0)\n\(apps)")
-        }
+        let checks = try Self.notificationChecks(ofClients: "clients: []\n\(try folder.serverAPIKey())\n\(apps)")
         let numbers = try #require(checks.first { $0.subject == "app_apple_id" })
         #expect(numbers.level == .warning && numbers.seen.hasPrefix("not set for b: "), "\(numbers)")
         #expect(try Self.notificationChecks(ofClients: "clients: []\n\(apps)").allSatisfy { $0.level == .ok })
@@ -265,12 +237,9 @@ struct DoctorTests {
     // MARK: - This machine
 
     @Test func `caches and bodies that exceed the system's memory fail`() throws {
-        var configuration = GatewayConfiguration()
         let allowed = try #require(SystemLimits.memory)
-        configuration.nearCacheSize = .bytes(allowed)
-        let report = CheckReport(.limits)
-        AreaCheck(configuration: configuration, report: report).checkLimits()
-        let memory = try #require(report.close().first { $0.subject == "memory" })
+        let checks = try CheckedArea(.limits) { $0.nearCacheSize = .bytes(allowed) }.results { $0.checkLimits() }
+        let memory = try #require(checks.first { $0.subject == "memory" })
         #expect(memory.level == .failed && memory.seen.contains(StatusValue.bytes(allowed).text), "\(memory)")
     }
 
@@ -286,34 +255,33 @@ struct DoctorTests {
     }
 
     @Test func `roots that expire soon give a warning, and expired ones fail`() throws {
-        var configuration = GatewayConfiguration()
-        let file = FileManager.default.temporaryDirectory.appending(path: "root-\(UUID().uuidString).pem")
-        try Data(Forged.pki.rootPEM.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        configuration.trustRoots = [TrustRoot(path: file.path, environments: [.sandbox])]
-        let end = try #require(TrustStore(adding: configuration.trustRoots).anchors.compactMap(\.expires).first)
+        let roots = [TrustRoot(path: try folder.write(Forged.pki.rootPEM, to: "root.pem"), environments: [.sandbox])]
+        let end = try #require(TrustStore(adding: roots).anchors.compactMap(\.expires).first)
         for (days, level) in [(-365, CheckResult.Level.ok), (-30, .warning), (1, .failed)] {
-            let report = CheckReport(.certificates), now = end.advanced(by: .seconds(days * 86_400))
-            AreaCheck(configuration: configuration, report: report) { now }.checkCertificates()
-            #expect(report.close().first { $0.subject == "roots" }?.level == level)
+            let checks = try Self.certificateChecks(days: days, from: end) { $0.trustRoots = roots }
+            #expect(checks.first { $0.subject == "roots" }?.level == level)
         }
     }
 
     @Test func `the ports' certificates give a warning two weeks before they expire, and then fail`() throws {
-        let folder = try CertificateFolder()
         try folder.makeCertificate("a")
-        var configuration = GatewayConfiguration()
-        (configuration.http.listener.tls, configuration.admin.tls) = (folder.files("a"), folder.files("a"))
         let end = try #require(try ServerCertificate(folder.files("a"), of: "gateway.http.tls")).end
         for (days, level) in [(-15, CheckResult.Level.ok), (-13, .warning), (0, .failed)] {
-            let report = CheckReport(.certificates), now = end.advanced(by: .seconds(days * 86_400))
-            AreaCheck(configuration: configuration, report: report) { now }.checkCertificates()
-            let checks = report.close()
+            let checks = try Self.certificateChecks(days: days, from: end) {
+                ($0.http.listener.tls, $0.admin.tls) = (folder.files("a"), folder.files("a"))
+            }
             for plane in ["data", "admin"] {
                 let check = try #require(checks.first { $0.subject == plane })
                 #expect(check.level == level && check.seen.contains(end.day), "\(check)")
             }
         }
+    }
+
+    private static func certificateChecks(
+        days: Int, from end: Timestamp, _ change: (inout GatewayConfiguration) -> Void
+    ) throws -> [CheckResult] {
+        let now = end.advanced(by: .seconds(days * 86_400))
+        return try CheckedArea(.certificates, at: now, change).results { $0.checkCertificates() }
     }
 
     // MARK: - The report

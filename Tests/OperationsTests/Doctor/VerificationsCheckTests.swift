@@ -2,7 +2,6 @@
 
 import Cryptography
 import Customers
-import Foundation
 import Gateway
 import Redis
 import Testing
@@ -18,15 +17,8 @@ struct VerificationsCheckTests {
         ofClient settings: String, in store: StoreFinding = .notConfigured,
         _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws -> [CheckResult] {
-        let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
-        defer { try? FileManager.default.removeItem(at: file) }
-        try Data("clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n".utf8).write(to: file)
-        var configuration = GatewayConfiguration()
-        configuration.clientsFile = file.path
-        change(&configuration)
-        let report = CheckReport(.verifications)
-        AreaCheck(configuration: configuration, report: report).checkVerifications(store)
-        return report.close()
+        let yaml = "clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n"
+        return try CheckedArea(.verifications, clients: yaml, change).results { $0.checkVerifications(store) }
     }
 
     @Test func `the limits are shown`() throws {

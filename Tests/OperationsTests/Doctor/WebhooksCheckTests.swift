@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Gateway
 import Receipts
 import Testing
@@ -17,18 +16,14 @@ struct WebhooksCheckTests {
     private static func checks(
         ofWebhooks webhooks: [String], _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) async throws -> [CheckResult] {
-        let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
-        defer { try? FileManager.default.removeItem(at: file) }
         let list = webhooks.map { "      - \($0)\n" }.joined()
         let yaml = "clients:\n  - name: shop\n    apps: [com.example.shop]\n    keys: []\n"
-        try Data((yaml + (list.isEmpty ? "" : "    webhooks:\n\(list)")).utf8).write(to: file)
-        var configuration = GatewayConfiguration()
-        configuration.clientsFile = file.path
-        configuration.webhooks.allowsPlainHTTP = true
-        change(&configuration)
-        let report = CheckReport(.webhooks)
-        await AreaCheck(configuration: configuration, report: report).checkWebhooks()
-        return report.close()
+        let area = try CheckedArea(.webhooks, clients: yaml + (list.isEmpty ? "" : "    webhooks:\n\(list)")) {
+            $0.webhooks.allowsPlainHTTP = true
+            change(&$0)
+        }
+        await area.check.checkWebhooks()
+        return area.check.report.close()
     }
 
     private static func webhook(_ name: String, _ url: String, _ more: String = "") -> String {

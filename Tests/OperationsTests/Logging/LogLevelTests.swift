@@ -95,7 +95,7 @@ struct LogLevelTests {
 
     @Test func `a client without a loopback address changes nothing`() throws {
         let settings = LogSettings()
-        let route = LogLevelRoute(settings: settings, logger: Logger(label: "x") { _ in SwiftLogNoOpLogHandler() }) {
+        let route = LogLevelRoute(settings: settings, logger: .silent) {
             Timestamp(millisecondsSince1970: 0)
         }
         let change = try #require(route.routes.first { $0.method == .put })

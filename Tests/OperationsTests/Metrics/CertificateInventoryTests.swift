@@ -16,11 +16,7 @@ struct CertificateInventoryTests {
     private let lines = LogLines()
     private let inventory: CertificateInventory
 
-    init() {
-        let lines = lines
-        inventory = CertificateInventory(
-            logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: lines.append) })
-    }
+    init() { inventory = CertificateInventory(logger: lines.logger()) }
 
     @Test func `the earliest configured end counts, and the newest of Apple's signers`() throws {
         inventory.configured(.redisClient, until: Self.day(300))

@@ -38,7 +38,7 @@ private struct Connection {
             rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(),
             pipeline: RequestPipeline(
                 routes: RouteTable([route]), log: RequestLog(logger: nil),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }),
+                logger: .silent),
             metrics: EdgeMetrics(registry))
         channel = EmbeddedChannel(handler: EdgeHandler(edge, HTTPLimits()))
     }

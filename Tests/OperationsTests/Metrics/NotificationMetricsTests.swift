@@ -2,7 +2,6 @@
 
 import Logging
 import Receipts
-import Synchronization
 import Testing
 
 @testable import Customers
@@ -14,22 +13,12 @@ import Testing
 struct NotificationMetricsTests {
     private static let start = SignedSamples.now
 
-    /// The present, and the apps that are served.
-    private final class Stage: Sendable {
-        let now = Mutex(start)
-        let served = Mutex<Set<String>>(["a", "b"])
-
-        func advance(by duration: Duration) { now.withLock { $0 = $0.advanced(by: duration) } }
-    }
-
     private let lines = LogLines()
-    private let stage = Stage()
+    private let clock = StandingClock(at: start)
+    private let served = Mutexed<Set<String>>(["a", "b"])
 
     private func metrics(_ registry: PrometheusRegistry) -> NotificationMetrics {
-        NotificationMetrics(
-            registry,
-            logger: Logger(label: "test") { [lines] in JSONLogHandler(label: $0, level: .info, write: lines.append) },
-            clock: { [stage] in stage.now.withLock { $0 } })
+        NotificationMetrics(registry, logger: lines.logger(), clock: { [clock] in clock.time })
     }
 
     // MARK: - Events
@@ -42,7 +31,6 @@ struct NotificationMetricsTests {
             .applied(changed: false, after: .seconds(4)), .deadLetter(.unknownForm), .recovery(succeeded: true),
             .recovery(succeeded: false),
         ] as [NotificationEvent] { metrics.observe(event) }
-        let text = registry.text()
         for line in [
             #"notifications_received_total{version="v2",origin="posted",outcome="stored"} 1"#,
             #"notifications_received_total{version="v2",origin="history",outcome="duplicate"} 1"#,
@@ -53,18 +41,18 @@ struct NotificationMetricsTests {
             #"notification_dead_letters_total{reason="unknown_form"} 1"#,
             #"notification_recoveries_total{outcome="succeeded"} 1"#,
             #"notification_recoveries_total{outcome="failed"} 1"#,
-        ] { #expect(text.contains("\nreceipt_gateway_\(line)\n"), "\(line)") }
-        #expect(text.contains("\nprometheus_export_undeclared_total 0\n"))
+        ] { #expect(registry.has(line), "\(line)") }
+        #expect(registry.isDeclared)
     }
 
     @Test func `an unknown app is logged once an hour, and each dead letter`() throws {
         let metrics = metrics(try PrometheusRegistry(MetricCatalogue.all))
         for app in ["a", "a", "b"] { metrics.observe(.unknownApp(bundleID: app)) }
         #expect(lines.containing("not configured").count == 2)
-        stage.advance(by: .seconds(3599))
+        clock.advance(by: .seconds(3599))
         metrics.observe(.unknownApp(bundleID: "a"))
         #expect(lines.containing(#""bundle_id":"a""#).count == 1)
-        stage.advance(by: .seconds(1))
+        clock.advance(by: .seconds(1))
         metrics.observe(.unknownApp(bundleID: "a"))
         #expect(lines.containing(#""bundle_id":"a""#).count == 2)
         for _ in 1...2 { metrics.observe(.deadLetter(.notGenuine)) }
@@ -105,13 +93,12 @@ struct NotificationMetricsTests {
                     ($0.oldestAge, $0.lastIntakeAge) = (.seconds(7), .seconds(3))
                 }, ofApp: "a")
             surveys.record(survey { ($0.entries, $0.bytes, $0.oldestAge) = (1, 50, .seconds(2)) }, ofApp: "b")
-            stage.advance(by: .seconds(5))
-            let text = registry.text()
+            clock.advance(by: .seconds(5))
             for line in [
                 "backlog_entries 3", "backlog_bytes 350", "dead_letters 1", "oldest_pending_seconds 7",
                 #"last_age_seconds{bundle_id="a"} 8"#,
-            ] { #expect(text.contains("\nreceipt_gateway_notification_\(line)\n"), "\(line)") }
-            #expect(!text.contains(#"last_age_seconds{bundle_id="b"}"#))
+            ] { #expect(registry.has("notification_\(line)"), "\(line)") }
+            #expect(!registry.text().contains(#"last_age_seconds{bundle_id="b"}"#))
         }
     }
 
@@ -119,7 +106,7 @@ struct NotificationMetricsTests {
         try withSurveys { surveys, _ in
             surveys.record(survey { ($0.fault, $0.lastIntakeAge) = (.evicts, .seconds(3)) }, ofApp: "b")
             surveys.record(survey { ($0.entries, $0.bytes, $0.oldestAge) = (2, 300, .seconds(7)) }, ofApp: "a")
-            stage.advance(by: .seconds(5))
+            clock.advance(by: .seconds(5))
             #expect(surveys.apps.map(\.bundleID) == ["a", "b"])
             #expect(surveys.apps.map(\.lastIntakeAge) == [nil, .seconds(8)])
             #expect(surveys.apps.map(\.fault) == [nil, .evicts])
@@ -134,18 +121,17 @@ struct NotificationMetricsTests {
         try withSurveys { surveys, registry in
             surveys.record(survey { ($0.entries, $0.lastIntakeAge) = (1, .seconds(1)) }, ofApp: "a")
             surveys.record([], ofApp: "a")
-            #expect(registry.text().contains("\nreceipt_gateway_notification_backlog_entries 1\n"))
-            stage.served.withLock { _ = $0.remove("a") }
-            let text = registry.text()
-            #expect(text.contains("\nreceipt_gateway_notification_backlog_entries 0\n"))
-            #expect(!text.contains(#"bundle_id="a""#))
+            #expect(registry.has("notification_backlog_entries 1"))
+            served.change { _ = $0.remove("a") }
+            #expect(registry.has("notification_backlog_entries 0"))
+            #expect(!registry.text().contains(#"bundle_id="a""#))
         }
     }
 
     private func withSurveys(_ test: (NotificationSurveys, PrometheusRegistry) throws -> Void) throws {
         let surveys = NotificationSurveys(
-            isServed: { [stage] app in stage.served.withLock { $0.contains(app) } },
-            clock: { [stage] in stage.now.withLock { $0 } })
+            isServed: { [served] app in served.now.contains(app) },
+            clock: { [clock] in clock.time })
         let registry = try PrometheusRegistry(
             MetricCatalogue.all, readings: surveys.readings, series: [surveys.lastAges])
         try test(surveys, registry)

@@ -3,7 +3,6 @@
 import Customers
 import Logging
 import Receipts
-import Synchronization
 import Testing
 
 @testable import Server
@@ -12,32 +11,22 @@ import Testing
 
 /// The delivery of webhooks, in metrics and log.
 struct WebhookMetricsTests {
-    /// The present, and the current endpoints.
-    private final class Stage: Sendable {
-        let now = Mutex(SignedSamples.now)
-        let endpoints = Mutex<Set<String>>(["shop/a", "shop/b"])
-
-        func advance(by duration: Duration) { now.withLock { $0 = $0.advanced(by: duration) } }
-    }
-
     private let lines = LogLines()
-    private let stage = Stage()
+    private let clock = StandingClock(at: SignedSamples.now)
+    private let current = Mutexed<Set<String>>(["shop/a", "shop/b"])
     private let surveys: WebhookSurveys
     private let registry: PrometheusRegistry
     private let metrics: WebhookMetrics
 
     init() throws {
-        let endpoints: @Sendable () -> Set<String> = { [stage] in stage.endpoints.withLock { $0 } }
+        let endpoints: @Sendable () -> Set<String> = { [current] in current.now }
         let counts = WebhookCounts(endpoints: endpoints)
         surveys = WebhookSurveys(endpoints: endpoints)
         registry = try PrometheusRegistry(MetricCatalogue.all, series: counts.series + surveys.series)
-        metrics = WebhookMetrics(
-            registry, counts: counts,
-            logger: Logger(label: "test") { [lines] in JSONLogHandler(label: $0, level: .info, write: lines.append) },
-            clock: { [stage] in stage.now.withLock { $0 } })
+        metrics = WebhookMetrics(registry, counts: counts, logger: lines.logger(), clock: { [clock] in clock.time })
     }
 
-    private func has(_ line: String) -> Bool { registry.text().contains("\nreceipt_gateway_webhook_\(line)\n") }
+    private func has(_ line: String) -> Bool { registry.has("webhook_\(line)") }
 
     // MARK: - Events
 
@@ -60,20 +49,20 @@ struct WebhookMetricsTests {
             #"missed_events_total{endpoint="shop/b"} 41"#, #"delivery_seconds_bucket{le="0.25"} 1"#,
             "delivery_seconds_sum 7200.2", "delivery_seconds_count 2",
         ] { #expect(has(line), "\(line)") }
-        #expect(registry.text().contains("\nprometheus_export_undeclared_total 0\n"))
+        #expect(registry.isDeclared)
         #expect(registry.text().contains("\n# TYPE receipt_gateway_webhook_failures_total counter\n"))
     }
 
     @Test func `the events of the log are counted by type`() throws {
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let notifications = NotificationMetrics(
-            registry, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, clock: { SignedSamples.now })
+            registry, logger: .silent, clock: { SignedSamples.now })
         for type in [EventType.subscriptionRenewed, .subscriptionRenewed, .unknown] {
             notifications.observe(.event(type))
         }
-        #expect(registry.text().contains("\nreceipt_gateway_events_total{type=\"subscription.renewed\"} 2\n"))
-        #expect(registry.text().contains("\nreceipt_gateway_events_total{type=\"unknown\"} 1\n"))
-        #expect(registry.text().contains("\nreceipt_gateway_events_total{type=\"family.revoked\"} 0\n"))
+        #expect(registry.has(#"events_total{type="subscription.renewed"} 2"#))
+        #expect(registry.has(#"events_total{type="unknown"} 1"#))
+        #expect(registry.has(#"events_total{type="family.revoked"} 0"#))
     }
 
     @Test func `the series of an endpoint exist from the start, and end with it`() {
@@ -81,18 +70,18 @@ struct WebhookMetricsTests {
         #expect(has(reason))
         metrics.observe(.failed(endpoint: "shop/a", .gone))
         surveys.record([survey { $0.held = 3 }], ofEndpoint: "shop/a")
-        stage.endpoints.withLock { _ = $0.remove("shop/a") }
+        current.change { _ = $0.remove("shop/a") }
         #expect(!registry.text().contains(#"endpoint="shop/a""#) && registry.text().contains(#"endpoint="shop/b""#))
         // A delivery that was in flight.
         metrics.observe(.failed(endpoint: "shop/a", .gone))
         surveys.record([], ofEndpoint: "shop/b")
-        stage.endpoints.withLock { _ = $0.insert("shop/a") }
+        current.change { _ = $0.insert("shop/a") }
         #expect(has(reason) && surveys.endpoints.map(\.name) == ["shop/b"])
     }
 
     @Test func `the most endpoints of a clients file fit into a scrape`() {
         let names = (0..<64).map { "shop/\($0)" }
-        stage.endpoints.withLock { $0 = Set(names) }
+        current.change { $0 = Set(names) }
         let lines = registry.text().split(separator: "\n")
         #expect(
             lines.count { $0.hasPrefix("receipt_gateway_webhook_failures_total{") } == 64 * DeliveryFault.allCases.count
@@ -119,7 +108,7 @@ struct WebhookMetricsTests {
         #expect(lines.containing("events redeliver").allSatisfy { $0.contains(#""reason":"timeout""#) })
         #expect(lines.containing("410 Gone").count == 2)
         #expect(lines.containing(#""count":"7""#).count == 2)
-        stage.advance(by: .seconds(3600))
+        clock.advance(by: .seconds(3600))
         metrics.observe(.missed(endpoint: "shop/a", count: nil))
         #expect(lines.containing(#""count":"unknown""#).count == 1)
     }

@@ -17,13 +17,13 @@ import Testing
 struct CertificateReloadTests {
     private static let now = Timestamp(millisecondsSince1970: 1_800_000_000_000)
 
-    private let folder: CertificateFolder
+    private let folder: TemporaryFolder
     private let files = FileReadings()
     private let source: ConfigurationSource
-    private let inventory = CertificateInventory(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    private let inventory = CertificateInventory(logger: .silent)
 
     init() throws {
-        folder = try CertificateFolder()
+        folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.makeCertificate(name) }
         source = ConfigurationSource(environment: [:], filePath: folder.path("gateway.yaml"))
         try serve("a", keyOf: "a")

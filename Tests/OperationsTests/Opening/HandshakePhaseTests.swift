@@ -61,7 +61,7 @@ struct HandshakePhaseTests {
         name: "shop", apps: .all, keys: [], certificates: [.dns("shop.internal"), .uri("spiffe://prod/shop")])
 
     private static func authenticator() -> Authenticator {
-        Authenticator(clients: [shop], hasher: KeyHasher(pepper: Secret("a pepper for the tests")))
+        Authenticator(clients: [shop], hasher: KeyHasher(pepper: RunningGateway.pepper))
     }
 
     @Test func `any identity names the client, until the certificate expires`() {
@@ -140,7 +140,7 @@ struct HandshakePhaseTests {
     }
 
     @Test func `a key and a certificate prove one client, and only the certificate is a browser's to send`() throws {
-        let key = APIKey.random(), hasher = KeyHasher(pepper: Secret("a pepper for the tests"))
+        let key = APIKey.random(), hasher = KeyHasher(pepper: RunningGateway.pepper)
         let shop = Client(
             name: "shop", apps: .all, keys: [StoredKey(id: key.id, hash: hasher.hash(key.secret), expires: nil)],
             certificates: [.dns("shop.internal")])

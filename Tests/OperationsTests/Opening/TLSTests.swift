@@ -19,7 +19,7 @@ struct TLSTests {
     private static let request = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
     private static func connect(
-        _ folder: CertificateFolder, _ port: Int, _ options: String..., request: String = request
+        _ folder: TemporaryFolder, _ port: Int, _ options: String..., request: String = request
     ) throws -> (status: Int32, output: String) {
         try folder.openssl(
             ["s_client", "-connect", "127.0.0.1:\(port)", "-servername", "localhost", "-CAfile", folder.path("a.pem")]
@@ -27,7 +27,7 @@ struct TLSTests {
     }
 
     @Test func `both ports serve TLS 1.2 and 1.3 with http 1.1, and nothing older`() async throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         try folder.makeCertificate("a")
         try await RunningGateway.with({ configuration in
             (configuration.http.listener.tls, configuration.admin.tls) = (folder.files("a"), folder.files("a"))
@@ -51,7 +51,7 @@ struct TLSTests {
     }
 
     @Test func `the span of a request over TLS says https`() async throws {
-        let folder = try CertificateFolder(), collector = SpanCollector()
+        let folder = try TemporaryFolder(), collector = SpanCollector()
         try folder.makeCertificate("a")
         try await collector.run { url in
             try await RunningGateway.with({ configuration in
@@ -66,7 +66,7 @@ struct TLSTests {
     }
 
     @Test func `renegotiation is refused`() async throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         try folder.makeCertificate("a")
         try await RunningGateway.with({ $0.http.listener.tls = folder.files("a") }) { gateway in
             // A line with R makes s_client renegotiate.
@@ -77,7 +77,7 @@ struct TLSTests {
     }
 
     @Test func `plain HTTP at a port with TLS gets no answer`() async throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         try folder.makeCertificate("a")
         try await RunningGateway.with({ $0.http.listener.tls = folder.files("a") }) { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
@@ -90,7 +90,7 @@ struct TLSTests {
     }
 
     @Test func `a handshake that does not end is cut off`() async throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         try folder.makeCertificate("a")
         try await RunningGateway.with({ configuration in
             configuration.http.listener.tls = folder.files("a")
@@ -107,7 +107,7 @@ struct TLSTests {
     }
 
     @Test func `an address beyond its limit is refused before the handshake`() async throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         try folder.makeCertificate("a")
         try await RunningGateway.with({ configuration in
             configuration.http.listener.tls = folder.files("a")
@@ -127,7 +127,7 @@ struct TLSTests {
     // MARK: - Files
 
     @Test func `each fault of the files is named with its setting`() throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.makeCertificate(name) }
         try folder.makeCertificate("issued", issuer: "a")
         for bits in [1024, 2048] { try folder.makeCertificate("rsa\(bits)", key: ["-newkey", "rsa:\(bits)"]) }
@@ -165,7 +165,7 @@ struct TLSTests {
     }
 
     @Test func `new connections get a replaced certificate, and open connections stay`() async throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.makeCertificate(name) }
         let current = CurrentServerCertificates(
             ServerCertificates(data: try ServerCertificate(folder.files("a"), of: "gateway.http.tls")))
@@ -181,7 +181,7 @@ struct TLSTests {
     // MARK: - Client certificates
 
     @Test func `a certificate names a client, and no certificate still answers health checks`() async throws {
-        let folder = try CertificateFolder(), key = APIKey.random()
+        let folder = try TemporaryFolder(), key = APIKey.random()
         try folder.makeCertificate("a")
         try folder.makeCertificate("client", subjectAlternativeName: "URI:spiffe://prod/shop,DNS:Shop.Internal")
         try folder.makeCertificate("stranger")
@@ -232,12 +232,12 @@ struct TLSTests {
     }
 
     private static func ask(
-        _ folder: CertificateFolder, _ port: Int, _ options: [String], _ request: String
+        _ folder: TemporaryFolder, _ port: Int, _ options: [String], _ request: String
     ) throws -> String {
         try folder.openssl(["s_client", "-quiet", "-connect", "127.0.0.1:\(port)"] + options, input: request).output
     }
 
-    private func sha256(_ folder: CertificateFolder, _ name: String) throws -> String {
+    private func sha256(_ folder: TemporaryFolder, _ name: String) throws -> String {
         let printed = try folder.openssl("x509", "-in", folder.path("\(name).pem"), "-noout", "-fingerprint", "-sha256")
         let digits = try #require(printed.output.split(separator: "=").last)
         return "sha256:\(digits.filter { !$0.isNewline })"

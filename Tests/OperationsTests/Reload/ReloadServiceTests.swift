@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Telemetry
 import Testing
 import TestSupport
@@ -13,12 +12,12 @@ import TestSupport
 /// Reloads of a gateway in this process.
 struct ReloadServiceTests {
     @Test func `each reload is counted, logged in one line, and remembered`() async throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "reload-\(UUID().uuidString).yaml")
-        defer { try? FileManager.default.removeItem(at: url) }
-        func write(_ text: String) throws { try Data(text.utf8).write(to: url, options: .atomic) }
+        let folder = try TemporaryFolder()
+        func write(_ text: String) throws { try folder.write(text, to: "gateway.yaml") }
         try write("gateway: {log: {level: info}}")
         let (triggers, happening) = AsyncStream.makeStream(of: ReloadTrigger.self)
-        let source = ConfigurationSource(environment: [:], filePath: url.path), files = FileReadings()
+        let source = ConfigurationSource(environment: [:], filePath: folder.path("gateway.yaml")),
+            files = FileReadings()
         _ = try source.load(readFile: files.read)
         try await RunningGateway.with { configuration in
             // The content of this test's file.

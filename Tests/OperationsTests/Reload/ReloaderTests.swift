@@ -349,31 +349,27 @@ struct ReloaderTests {
     }
 }
 
-/// A temporary folder with a few files, optionally laid out as a Kubernetes mount.
-private final class Folder: Sendable {
-    private let root: URL
+/// Files, optionally laid out as a Kubernetes mount.
+private struct Folder: Sendable {
+    private let files: TemporaryFolder
     private let isMounted: Bool
 
     init(isMounted: Bool) throws {
-        self.isMounted = isMounted
-        root = FileManager.default.temporaryDirectory.appending(path: "reload-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+        (files, self.isMounted) = (try TemporaryFolder(), isMounted)
     }
 
-    deinit { try? FileManager.default.removeItem(at: root) }
+    var location: String { files.path }
 
-    var location: String { root.path }
-
-    func url(_ name: String) -> URL { root.appending(path: name) }
-    func path(_ name: String) -> String { url(name).path }
+    func url(_ name: String) -> URL { files.url(name) }
+    func path(_ name: String) -> String { files.path(name) }
 
     /// Replaces files, each atomically; in a mount all at once.
-    func write(_ files: [String: String]) throws {
+    func write(_ texts: [String: String]) throws {
         guard isMounted else {
-            for (name, text) in files { try Data(text.utf8).write(to: url(name), options: .atomic) }
+            for (name, text) in texts { try files.write(text, to: name) }
             return
         }
-        try publish(files)
+        try publish(texts)
     }
 
     /// Writes the files to a new folder, and switches `..data` to it. Each file is a link into `..data`.

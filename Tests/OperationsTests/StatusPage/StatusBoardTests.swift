@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import NIOCore
 import Receipts
 import Testing
@@ -77,16 +76,12 @@ struct StatusBoardTests {
         let json: [String: Any]
 
         init(_ bytes: ByteBuffer) throws {
-            try self.init(String(buffer: bytes))
-        }
-
-        init(_ text: String) throws {
+            let text = String(buffer: bytes)
             let fields = text.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }
             try #require(text.hasSuffix("\n\n") && fields.map(\.[0]) == ["id", "retry", "data"])
             id = try #require(Int(fields[0][1]))
             retry = try #require(Int(fields[1][1]))
-            let data = Data(fields[2][1].utf8)
-            json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+            json = try #require(String(fields[2][1]).jsonMembers)
         }
     }
 }

@@ -30,19 +30,15 @@ struct StatusNotificationsTests {
         sample.registry.counter(MetricCatalogue.notificationsReceived, labels).increment(by: times)
     }
 
-    private static func names(_ sample: StatusSample) -> [String] {
-        StatusBoard(sample.sources).page.report.tables.map(\.heading.name)
-    }
-
     // MARK: - Tables
 
     @Test func `the tables appear once a store may keep notifications`() throws {
         let sample = try StatusSample()
-        #expect(!Self.names(sample).contains("notifications"))
+        #expect(!StatusBoard(sample.sources).tableNames.contains("notifications"))
         Self.record(in: sample) { $0.fault = .volatile }
-        #expect(!Self.names(sample).contains("notifications"), "there is no Redis")
+        #expect(!StatusBoard(sample.sources).tableNames.contains("notifications"), "there is no Redis")
         Self.record(in: sample)
-        let names = Self.names(sample)
+        let names = StatusBoard(sample.sources).tableNames
         #expect(names.contains("notifications") && names.contains("notification_apps"))
     }
 
@@ -50,7 +46,7 @@ struct StatusNotificationsTests {
         let sample = try StatusSample(), board = StatusBoard(sample.sources)
         Self.count(.refused, in: sample)
         board.tick()
-        #expect(board.page.report.tables.map(\.heading.name).contains("notifications"))
+        #expect(board.tableNames.contains("notifications"))
     }
 
     @Test func `each app has its last notification, the pending ones and the dead letters`() throws {
@@ -61,7 +57,7 @@ struct StatusNotificationsTests {
         Self.record(in: sample, ofApp: "com.example.news") { ($0.entries, $0.deadLetters) = (1, 3) }
         Self.count(.stored, times: 4, in: sample)
         board.tick()
-        let cells = Dictionary(uniqueKeysWithValues: board.page.report.tables.flatMap(\.cells).map { ($0, $1) })
+        let cells = board.cells, json = board.members
         #expect(cells["notification_apps.last_age_seconds.com.example.shop"]?.value == .span(.seconds(90)))
         #expect(cells["notification_apps.pending.com.example.shop"]?.value == .count(2))
         #expect(cells["notification_apps.last_age_seconds.com.example.news"]?.value == .span(nil))
@@ -75,7 +71,6 @@ struct StatusNotificationsTests {
             return
         }
         #expect(rate > 0)
-        let json = try #require(try JSONSerialization.jsonObject(with: Data(board.json)) as? [String: Any])
         let apps = try #require(json["notification_apps"] as? [String: [String: Any]])
         #expect(apps["last_age_seconds"]?[Self.app] as? Int == 90)
         #expect((json["notifications"] as? [String: Any])?["store_fault"] is NSNull)

@@ -94,14 +94,13 @@ struct StatusPageTests {
             sample.registry.counter(MetricCatalogue.receiptAnswers, source.labelValues).increment(by: Int64(times))
         }
         board.tick()
-        let cells = Dictionary(uniqueKeysWithValues: board.page.report.tables.flatMap(\.cells).map { ($0, $1.value) })
+        let cells = board.cells.mapValues(\.value)
         #expect(cells["receipts.answers"] == .count(8))
         #expect(cells["receipts.server_api_share"] == .share(0.625))
         #expect(cells["receipts.verify_receipt_share"] == .share(0.25))
         #expect(cells["receipts.receipt_share"] == .share(0.125))
         #expect(cells["receipts.apps_without_key"]?.text.hasSuffix("com.example.app5 and 2 more") == true)
-        let json = try #require(try JSONSerialization.jsonObject(with: Data(board.json)) as? [String: Any])
-        let receipts = try #require(json["receipts"] as? [String: Any])
+        let receipts = try #require(board.members["receipts"] as? [String: Any])
         #expect(receipts["server_api_share"] as? Double == 0.625)
         #expect((receipts["apps_without_key"] as? [String])?.count == 7)
     }
@@ -122,12 +121,9 @@ struct StatusPageTests {
     }
 
     @Test func `status.json has a member for each table`() throws {
-        let sample = try StatusSample()
-        let json = try #require(
-            try JSONSerialization.jsonObject(with: Data(StatusBoard(sample.sources).json)) as? [String: Any])
+        let board = StatusBoard(try StatusSample().sources), json = board.members
         #expect(json["verdict"] as? String == "healthy")
-        let names = StatusBoard(sample.sources).page.report.tables.map(\.heading.name)
-        for name in names { #expect(json[name] is [String: Any], "\(name)") }
+        for name in board.tableNames { #expect(json[name] is [String: Any], "\(name)") }
         let history = try #require(json["history"] as? [String: Any])
         #expect((history["columns"] as? [String])?.count == 1 + StatusPlot.all.flatMap(\.lines).count)
         let apple = try #require(json["apple"] as? [String: [String: Any]])

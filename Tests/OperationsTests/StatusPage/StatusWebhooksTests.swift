@@ -26,7 +26,7 @@ struct StatusWebhooksTests {
 
     @Test func `there is no table without endpoints`() throws {
         let sample = try StatusSample()
-        #expect(StatusBoard(sample.sources).page.report.tables.allSatisfy { $0.heading.name != "webhooks" })
+        #expect(!StatusBoard(sample.sources).tableNames.contains("webhooks"))
     }
 
     @Test func `each endpoint has its lag, its events and its last failure`() throws {
@@ -37,8 +37,7 @@ struct StatusWebhooksTests {
         }
         Self.record(in: sample, of: "shop/bi")
         sample.webhookMetrics.observe(.failed(endpoint: Self.name, .timeout))
-        let board = StatusBoard(sample.sources)
-        let cells = Dictionary(uniqueKeysWithValues: board.page.report.tables.flatMap(\.cells).map { ($0, $1) })
+        let board = StatusBoard(sample.sources), cells = board.cells
         #expect(cells["webhooks.lag_seconds.shop/crm"] == .init(.span(.seconds(400)), .bad))
         #expect(cells["webhooks.unread.shop/crm"]?.value == .count(30))
         #expect(cells["webhooks.held.shop/crm"]?.value == .count(4))
@@ -48,8 +47,7 @@ struct StatusWebhooksTests {
         #expect(cells["webhooks.last_failure_seconds.shop/crm"]?.value == .span(.zero))
         #expect(cells["webhooks.lag_seconds.shop/bi"] == .init(.span(.zero)))
         #expect(cells["webhooks.last_failure.shop/bi"]?.value.text == "none")
-        let json = try #require(try JSONSerialization.jsonObject(with: Data(board.json)) as? [String: Any])
-        let webhooks = try #require(json["webhooks"] as? [String: [String: Any]])
+        let webhooks = try #require(board.members["webhooks"] as? [String: [String: Any]])
         #expect(webhooks["lag_seconds"]?[Self.name] as? Int == 400)
         #expect(webhooks["disabled_seconds"]?["shop/bi"] is NSNull)
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Cryptography
-import Foundation
 import JSON
 import ReceiptForge
 import Receipts
@@ -29,9 +28,7 @@ struct WebhookTraceTests {
                     try await eventually {
                         if next <= .now {
                             (number, next) = (number + 1, .now + .seconds(1))
-                            let answer = try await gateway.ask(
-                                "POST /apple/notifications", ["Content-Type: application/json"],
-                                body: Self.refund(number))
+                            let answer = try await gateway.post("/apple/notifications", body: Self.refund(number))
                             #expect(answer?.status == 200)
                         }
                         return !receiver.received.isEmpty
@@ -86,24 +83,21 @@ struct WebhookTraceTests {
     private static func withGateway(
         webhooksTo port: Int, _ collector: CollectorURL, _ body: (RunningGateway) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(component: "webhook-trace-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let root = folder.appending(component: "root.pem"), clients = folder.appending(component: "clients.yaml")
-        try SignedSamples.pki.root.pem.write(to: root, atomically: true, encoding: .utf8)
-        try """
-        clients:
-        - name: shop
-          apps: [com.example.forge]
-          keys: []
-          webhooks: [{name: billing, url: "http://localhost:\(port)/hooks", secrets: ["\(WebhookSamples.key)"]}]
-        """.write(to: clients, atomically: true, encoding: .utf8)
+        let folder = try TemporaryFolder()
+        let clients = try folder.write(
+            """
+            clients:
+            - name: shop
+              apps: [com.example.forge]
+              keys: []
+              webhooks: [{name: billing, url: "http://localhost:\(port)/hooks", secrets: ["\(WebhookSamples.key)"]}]
+            """, to: "clients.yaml")
         let start = ContinuousClock.now
         try await RunningGateway.with(
+            trusting: [SignedSamples.pki.root.pem],
             {
-                $0.trustRoots = [TrustRoot(path: root.path, environments: [.production, .sandbox])]
                 $0.notifications.allowsVolatile = true
-                ($0.clientsFile, $0.apiKeyPepper) = (clients.path, Secret("a pepper for the tests"))
+                ($0.clientsFile, $0.apiKeyPepper) = (clients, RunningGateway.pepper)
                 ($0.webhooks.allowsPlainHTTP, $0.webhooks.allowsPrivateAddresses) = (true, true)
                 $0.traces.endpoint = collector
             }, dependencies: { $0.clock = { SignedSamples.now.advanced(by: .now - start) } }, body)

@@ -2,7 +2,6 @@
 
 import AppStore
 import Cryptography
-import Foundation
 import Gateway
 import Receipts
 import Testing
@@ -65,7 +64,7 @@ struct ComparisonReportTests {
 
     @Test func `the JSON has every number and example`() throws {
         let report = ComparisonListing([.localAndApple: Self.tally], by: ComparisonRules(), at: Samples.now)
-        let json = try #require(try JSONSerialization.jsonObject(with: Data(report.json.utf8)) as? [String: Any])
+        let json = try #require(report.json.jsonMembers)
         let pair = try #require((json["pairs"] as? [[String: Any]])?.first)
         #expect(json["since"] as? String == "2026-11-15T00:00:00Z" && pair["pair"] as? String == "local_apple")
         #expect(pair["compared"] as? Int == 10_000 && pair["equal"] as? Int == 9993 && pair["unanswered"] as? Int == 12)

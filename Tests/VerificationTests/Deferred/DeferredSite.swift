@@ -9,6 +9,7 @@ import NIOHTTP1
 import Receipts
 import Resilience
 import Synchronization
+import TestSupport
 
 @testable import API
 @testable import Clients
@@ -25,6 +26,7 @@ struct DeferredSite {
     static let other = Client.deferring("other")
 
     let apple = ScriptedCustomers()
+    let registry: PrometheusRegistry
     let store: any JobStore
     let watcher: JobWatcher
     let runner: VerificationRunner
@@ -35,13 +37,14 @@ struct DeferredSite {
 
     init(
         _ clients: [Client] = [shop, other], rules: JobRules = JobRules(), store: (any JobStore)? = nil,
-        ownership ownershipStore: (any OwnershipStore)? = nil, answerKeys: AnswerKeys? = nil
+        ownership ownershipStore: (any OwnershipStore)? = nil, answerKeys: AnswerKeys? = nil,
+        endOfVerifyReceipt sunset: Timestamp? = nil
     ) throws {
-        let registry = try PrometheusRegistry(MetricCatalogue.all)
+        registry = try PrometheusRegistry(MetricCatalogue.all)
         let ports = FleetPorts(
             cache: EmbeddedUpstreamCache(maximumBytes: 1 << 20), limiter: EmbeddedRateLimiter(),
             leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState())
-        let lifecycle = UpstreamLifecycle(configured: LifecycleDates())
+        let lifecycle = UpstreamLifecycle(configured: LifecycleDates(sunset: sunset))
         let connection = UpstreamConnection(
             ScriptedApple(.failure(.timeout)), customers: apple, guards: UpstreamGuards(), lifecycle: lifecycle,
             timeouts: .unhurried)
@@ -55,7 +58,7 @@ struct DeferredSite {
             observe: { _ in }, onEvents: { _ in }, clock: { .now() })
         access = CurrentAccess(
             Access(
-                AccessRules(clients: clients, pepper: Secret("a pepper for the tests"), answerKeys: answerKeys)))
+                AccessRules(clients: clients, pepper: RunningGateway.pepper, answerKeys: answerKeys)))
         (self.store, watcher) = (store, JobWatcher(store))
         let admission = ClientAdmission(rates: ports.limiter, slots: EmbeddedInFlightLimiter())
         let charging = RequestCharging(admission, metrics: LimitMetrics(registry))
@@ -80,21 +83,23 @@ struct DeferredSite {
         var fields = fields
         fields.add(name: "Content-Type", value: "application/json")
         let context = try RequestContext.forTests(fields, .POST, "/v1/verify", in: routes, client: client)
-        return try await answer { try handler.route(at: VerdictEndpoint()).handler(context, body.reserved) }
+        return try await answer(in: context) {
+            try handler.route(at: VerdictEndpoint()).handler(context, body.reserved)
+        }
     }
 
     func get(_ target: String, as client: Client = shop) async throws -> DeferredAnswer {
         let context = try RequestContext.forTests([:], .GET, target, in: routes, client: client)
         guard let route = context.match.route else { throw Problem.notFound }
-        return try await answer { try route.handler(context, "".reserved) }
+        return try await answer(in: context) { try route.handler(context, "".reserved) }
     }
 
-    private func answer(_ take: () throws -> Step<Reply, any Error>) async throws -> DeferredAnswer {
-        do {
-            return DeferredAnswer(try await take().value())
-        } catch {
-            return DeferredAnswer(Reply(Problem(error), requestID: nil))
-        }
+    private func answer(
+        in context: RequestContext, _ take: () throws -> Step<Reply, any Error>
+    ) async throws -> DeferredAnswer {
+        let reply: Reply
+        do { reply = try await take().value() } catch { reply = Reply(Problem(error), requestID: nil) }
+        return DeferredAnswer(reply, limits: context.rateLimitFields)
     }
 
     /// Attempts all jobs that are due once, as the dispatcher does.
@@ -124,35 +129,26 @@ extension String {
     fileprivate var reserved: ReservedBody { ReservedBody(ByteBuffer(string: self), nil) }
 }
 
-/// A value behind a lock, which tests read.
-final class Mutexed<Value: Sendable>: Sendable {
-    private let value: Mutex<Value>
-
-    init(_ value: Value) { self.value = Mutex(value) }
-
-    var now: Value { value.withLock(\.self) }
-
-    func change(_ change: (inout Value) -> Void) { value.withLock { change(&$0) } }
-}
-
 /// An answer with its JSON.
 struct DeferredAnswer {
     let reply: Reply
+    private let limits: [HTTPField]
     private let members: NSDictionary
 
-    init(_ reply: Reply) {
-        self.reply = reply
-        members = String(decoding: reply.body.bytes, as: UTF8.self).jsonObject ?? [:]
+    init(_ reply: Reply, limits: [HTTPField]) {
+        (self.reply, self.limits, members) = (reply, limits, reply.text.jsonObject ?? [:])
     }
 
     var status: Int { reply.status.code }
     func field(_ name: HTTPField.Name) -> String? { reply.fields[name] }
+    /// Returns a field about rate limits.
+    func limit(_ name: String) -> String? { limits.first { $0.name.rawName == name }?.value }
     func text(_ name: String) -> String? { members[name] as? String }
     /// The verdict of the answer, or of the answer in a job.
     var verdict: String? { (members["answer"] as? NSDictionary ?? members)["verdict"] as? String }
     var attempts: Int? { members["attempts"] as? Int }
     var isDurable: Bool? { members["durable"] as? Bool }
-    var body: String { String(decoding: reply.body.bytes, as: UTF8.self) }
+    var body: String { reply.text }
     var location: String { field(.location) ?? "" }
 }
 
@@ -167,10 +163,12 @@ extension Client {
 /// An App Store Server API that knows the transaction 2, or does not answer.
 final class ScriptedCustomers: CustomerLookup {
     private let isDown = Atomic(true)
-    private let unknownCalls = Atomic(0)
+    private let ids = RecordedValues<String>()
 
+    /// The IDs of the calls that it answered.
+    var asked: [String] { ids.all }
     /// The calls about IDs that it does not know.
-    var unknown: Int { unknownCalls.load(ordering: .relaxed) }
+    var unknown: Int { asked.count { $0 != "2" } }
 
     func comeBack() { isDown.store(false, ordering: .relaxed) }
 
@@ -178,10 +176,8 @@ final class ScriptedCustomers: CustomerLookup {
 
     func purchases(_ request: CustomerRequest, deadline: ContinuousClock.Instant) async -> UpstreamResult {
         guard !isDown.load(ordering: .relaxed) else { return .unanswered(.upstreamTimeout) }
-        guard request.transactionID == "2" else {
-            unknownCalls.add(1, ordering: .relaxed)
-            return .unknownTransaction(.notFound)
-        }
+        ids.add(request.transactionID)
+        guard request.transactionID == "2" else { return .unknownTransaction(.notFound) }
         return .answered(
             UpstreamAnswer(
                 environment: .sandbox, bundleID: request.bundleID,

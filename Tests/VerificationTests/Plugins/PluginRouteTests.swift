@@ -62,15 +62,13 @@ struct PluginRouteTests {
                 keys:
             \(backendKey.clientsFileSnippet(hasher: KeyHasher(pepper: RunningGateway.pepper)))
             """
-        let folder = try CertificateFolder()
-        try folder.write(SignedSamples.pki.root.pem, to: "root.pem")
         try await RunningGateway.withClient(
-            appKey, "apps: [com.example.forge]", "plugins: \(plugins)\(more)", rest: backend
+            appKey, "apps: [com.example.forge]", "plugins: \(plugins)\(more)", rest: backend,
+            trusting: [SignedSamples.pki.root.pem], change: {
+                $0.log.values.requests = .all
+                $0.pluginOrigins = origins
+            }
         ) {
-            $0.log.values.requests = .all
-            $0.pluginOrigins = origins
-            $0.trustRoots = [TrustRoot(path: folder.path("root.pem"), environments: [.production, .sandbox])]
-        } _: {
             try await test(Site(gateway: $0, appKey: appKey, backendKey: backendKey))
         }
     }

@@ -58,8 +58,7 @@ enum PluginSamples {
         at moment: Timestamp = now
     ) throws -> Answer {
         let evidence = Evidence.jws(Array(SignedSamples.text(contents).utf8))
-        let step = try SignedSamples.service.answer(VerificationRequest(evidence: evidence), at: now)
-        guard case .done(let verified) = try step.computed() else { throw CancellationError() }
+        let verified = try SignedSamples.service.computed(VerificationRequest(evidence: evidence), at: now)
         let entitlements = Entitlements(
             in: TransactionList(transactions), renewals: plans, at: moment, rules: SubscriptionRules(knownAt: now))
         return Answer(
@@ -89,7 +88,7 @@ struct ValidatedPayload {
     /// Reads an answer.
     /// - Throws: for an answer that the plugin would replace by an error.
     init(_ bytes: [UInt8]) throws {
-        json = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+        json = try #require(String(decoding: bytes, as: UTF8.self).jsonMembers)
         let data = json["data"] as? [String: Any]
         guard try #require(json["ok"] as? Bool) else { return }
         _ = try #require(data?["id"] as? String)

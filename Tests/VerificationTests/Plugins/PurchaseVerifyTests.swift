@@ -34,7 +34,7 @@ struct PurchaseVerifyTests {
     private static func json(of answer: Answer, to options: VerificationOptions) throws -> NSDictionary {
         let reply = PurchaseVerifyEndpoint().replies(to: options, with: answer, at: Samples.now).first
         #expect(reply.status.code == 200)
-        return try #require(String(decoding: reply.body.bytes, as: UTF8.self).jsonObject)
+        return try #require(reply.text.jsonObject)
     }
 
     private static func expect(_ json: NSDictionary, _ state: String, isValid: Bool) {

@@ -7,18 +7,10 @@ import Testing
 
 @testable import API
 @testable import HTTPServer
+@testable import ServerTestSupport
 
 /// Bodies of the plugins' requests as they are read.
 struct ValidateRequestBodyTests {
-    private static func request(
-        _ body: String, at endpoint: any VerifyEndpoint = ValidateEndpoint()
-    ) throws -> VerificationRequest {
-        guard case .request(let request) = try endpoint.read(ByteBuffer(string: body)) else {
-            throw CancellationError()
-        }
-        return request
-    }
-
     @Test func `a body of the plugin is read, whatever else is in it`() throws {
         let body = #"""
             {"id":"com.example.shop","type":"application","products":[{"id":"a","offers":[{"id":"$","pricingPhases":
@@ -26,7 +18,7 @@ struct ValidateRequestBodyTests {
              "model":null},"additionalData":{"applicationUsername":42,"obfuscatedUsername":"x"},
              "transaction":{"id":"appstore.application","type":"ios-appstore","appStoreReceipt":"AQID","x":{}}}
             """#
-        let request = try Self.request(body)
+        let request = try ValidateEndpoint().request(in: body)
         #expect(request.subject == .evidence(.appReceipt([1, 2, 3])))
         #expect(request.options.expectations.bundleID == "com.example.shop" && request.options.account == nil)
         #expect(request.options.mode == .auto && !request.options.wantsHistory && request.options.maximumAge == nil)
@@ -38,7 +30,7 @@ struct ValidateRequestBodyTests {
         #"{"type":"ios-appstore","appStoreReceipt":"eyJ.b.c"}"#,
     ])
     func `a signed transaction is answered with the whole history of the last minute`(transaction: String) throws {
-        let request = try Self.request(#"{"transaction":\#(transaction)}"#)
+        let request = try ValidateEndpoint().request(in: #"{"transaction":\#(transaction)}"#)
         #expect(request.options.maximumAge == .seconds(60))
         #expect(request.subject == .evidence(.jws(Array("eyJ.b.c".utf8))) && request.options.wantsHistory)
     }
@@ -51,7 +43,8 @@ struct ValidateRequestBodyTests {
         ] as [(String, String?)])
     func `only the ID of an app is an expectation`(members: String, bundleID: String?) throws {
         let transaction = #""transaction":{"type":"apple-sk2","jwsRepresentation":"eyJ.b.c"}"#
-        #expect(try Self.request("{\(members),\(transaction)}").options.expectations.bundleID == bundleID)
+        #expect(
+            try ValidateEndpoint().request(in: "{\(members),\(transaction)}").options.expectations.bundleID == bundleID)
     }
 
     @Test(
@@ -71,7 +64,7 @@ struct ValidateRequestBodyTests {
             (deep, "too_deep", nil), (many, "too_many_values", nil), (long, "too_much_skipped", nil),
         ] as [(String, String, String?)])
     func `a fault is named with its member`(body: String, fault: String, field: String?) throws {
-        let error = #expect(throws: (any Error).self) { try Self.request(body) }
+        let error = #expect(throws: (any Error).self) { try ValidateEndpoint().request(in: body) }
         let problem = Problem(try #require(error))
         #expect(problem.code == .invalidBody && problem.fault == fault && problem.field == field, "\(problem)")
     }
@@ -90,7 +83,7 @@ struct ValidateRequestBodyTests {
             as [(String, String?)])
     func `a body of OpenIAP is read`(more: String, product: String?) throws {
         let body = #"{"store":"apple","jws":"eyJ.b.c"\#(more)}"#
-        let request = try Self.request(body, at: PurchaseVerifyEndpoint())
+        let request = try PurchaseVerifyEndpoint().request(in: body)
         #expect(request.subject == .evidence(.jws(Array("eyJ.b.c".utf8))))
         #expect(request.options.expectedProductID == product && request.options.wantsPresentState)
         #expect(!request.options.wantsHistory)
@@ -103,7 +96,7 @@ struct ValidateRequestBodyTests {
         (#"{"store":"apple","jws":null}"#, "missing_field", "jws"),
     ])
     func `a fault in a body of OpenIAP is named with its member`(body: String, fault: String, field: String) throws {
-        let error = #expect(throws: JSONFault.self) { try Self.request(body, at: PurchaseVerifyEndpoint()) }
+        let error = #expect(throws: JSONFault.self) { try PurchaseVerifyEndpoint().request(in: body) }
         #expect(error?.rule.name == fault && error?.field == field)
     }
 }

@@ -18,16 +18,15 @@ struct SignatureGatewayTests {
         async throws
     {
         try await Self.with { gateway, key in
-            let path = "POST /v1/apple/\(Self.app)/signatures/promotional-offer"
-            let fields = ["Content-Type: application/json", "X-API-Key: \(key.exposed)"]
-            let answer = try await gateway.ask(path, fields, body: Self.offer)
+            let path = "/v1/apple/\(Self.app)/signatures/promotional-offer"
+            let answer = try await gateway.post(path, as: key, body: Self.offer)
             #expect(answer?.status == 200 && answer?.headers["cache-control"] == "no-store")
             #expect(answer?.body.hasPrefix(#"{"jws":"eyJ"#) == true, "\(answer?.body ?? "")")
             #expect(gateway.log.containing("Signature for StoreKit").count == 1)
             let other = Self.offer.replacing("comeback", with: "other")
-            let refused = try await gateway.ask(path, fields, body: other)
+            let refused = try await gateway.post(path, as: key, body: other)
             #expect(refused?.status == 403 && refused?.headers["content-type"] == "application/problem+json")
-            let stranger = try await gateway.ask(path, [fields[0]], body: Self.offer)
+            let stranger = try await gateway.post(path, body: Self.offer)
             #expect(stranger?.status == 401)
             #expect(gateway.log.containing("Signature for StoreKit").count == 1)
             let page = try await gateway.scrape()
@@ -40,16 +39,15 @@ struct SignatureGatewayTests {
 
     @Test func `paths beside it are still the proxy's`() async throws {
         try await Self.with { gateway, key in
-            let fields = ["Content-Type: application/json", "X-API-Key: \(key.exposed)"]
             for path in ["\(Self.app)/signatures", "\(Self.app)/production/inApps/v1/signatures"] {
-                let answer = try await gateway.ask("POST /v1/apple/\(path)", fields, body: Self.offer)
+                let answer = try await gateway.post("/v1/apple/\(path)", as: key, body: Self.offer)
                 #expect(answer?.status == 404 && answer?.headers["content-type"] == "application/json")
             }
         }
     }
 
     private static func with(_ test: (RunningGateway, APIKey) async throws -> Void) async throws {
-        let folder = try CertificateFolder(), key = APIKey.random()
+        let folder = try TemporaryFolder(), key = APIKey.random()
         try await RunningGateway.withClient(
             key, "apps: [\(app)]", "may: [sign]", "signatures: \(SignatureSite.scope)", rest: folder.serverAPIKey()
         ) {

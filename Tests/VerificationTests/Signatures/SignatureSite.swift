@@ -65,10 +65,7 @@ final class SignatureSite: Sendable {
     func send(
         to target: String, _ body: String, contentType: String = "application/json", method: HTTPMethod = .POST
     ) async throws -> Reply {
-        let context = try RequestContext.forTests(
-            ["Content-Type": contentType, "X-Request-Id": "r-1"], method, "/v1/apple/\(target)", in: pipeline.routes,
-            client: client)
-        return await pipeline.begin(context, ReservedBody(ByteBuffer(string: body), nil)).value()
+        try await pipeline.answer(method, "/v1/apple/\(target)", body, contentType, as: client)
     }
 
     func sign(_ kind: String, _ body: String, app: String = app) async throws -> Reply {
@@ -78,10 +75,8 @@ final class SignatureSite: Sendable {
     /// The lines about signatures.
     var audit: [String] { log.containing("Signature for StoreKit") }
 
-    func count(_ kind: String, _ outcome: String) -> Int? {
-        let series = "\nreceipt_gateway_signatures_total{kind=\"\(kind)\",outcome=\"\(outcome)\"} "
-        let rest = registry.text().split(separator: series, maxSplits: 1).dropFirst().first
-        return rest.flatMap { Int($0.prefix { $0.isNumber }) }
+    func count(_ kind: String, _ outcome: String) -> Double? {
+        registry.value(of: #"signatures_total{kind="\#(kind)",outcome="\#(outcome)"}"#)
     }
 }
 

@@ -26,9 +26,9 @@ struct AnswerKeysTests {
         -----END PRIVATE KEY-----
         """
 
-    private let folder: CertificateFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try CertificateFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     // MARK: - The key set
 

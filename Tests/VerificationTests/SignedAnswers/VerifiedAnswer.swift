@@ -47,7 +47,7 @@ struct SigningGateway {
     /// The time of its clock.
     let now: Timestamp
     let gateway: RunningGateway
-    private let fields: [String]
+    private let key: APIKey?
 
     /// - Parameters:
     ///   - client: fields of the client in the clients file; none for a gateway without a clients file.
@@ -55,26 +55,24 @@ struct SigningGateway {
     static func with(
         _ client: String..., keys: [UInt8] = [7], _ body: (SigningGateway) async throws -> Void
     ) async throws {
-        let folder = try CertificateFolder()
-        try folder.write(Forged.pki.rootPEM, to: "receipts.pem")
-        try folder.write(SignedSamples.pki.root.pem, to: "transactions.pem")
-        for key in keys { try folder.write(ServerAPIKeyFixture.pem(key), to: "\(key).pem") }
+        let folder = try TemporaryFolder()
+        let roots = [Forged.pki.rootPEM, SignedSamples.pki.root.pem]
+        let keyFiles = try keys.map { try folder.write(ServerAPIKeyFixture.pem($0), to: "\($0).pem") }
         let configure = { (configuration: inout GatewayConfiguration) in
-            configuration.trustRoots = ["receipts.pem", "transactions.pem"].map {
-                TrustRoot(path: folder.path($0), environments: [.production, .sandbox])
-            }
-            configuration.signedAnswers.keyFiles = keys.map { folder.path("\($0).pem") }
+            configuration.signedAnswers.keyFiles = keyFiles
         }
         let now = Timestamp.now()
         let stopClock = { (dependencies: inout Dependencies) in dependencies.clock = { now } }
         guard !client.isEmpty else {
-            return try await RunningGateway.with(configure, dependencies: stopClock) {
-                try await body(SigningGateway(now: now, gateway: $0, fields: []))
+            return try await RunningGateway.with(trusting: roots, configure, dependencies: stopClock) {
+                try await body(SigningGateway(now: now, gateway: $0, key: nil))
             }
         }
         let key = APIKey.random(), entry = client.joined(separator: "\n    ")
-        try await RunningGateway.withClient(key, entry, change: configure, dependencies: stopClock) {
-            try await body(SigningGateway(now: now, gateway: $0, fields: ["X-API-Key: \(key.exposed)"]))
+        try await RunningGateway.withClient(
+            key, entry, trusting: roots, change: configure, dependencies: stopClock
+        ) {
+            try await body(SigningGateway(now: now, gateway: $0, key: key))
         }
     }
 
@@ -82,9 +80,8 @@ struct SigningGateway {
         _ members: [String: Any], accept: String? = "application/jose", nonce: String? = nil
     ) async throws -> RawAnswer? {
         let accepted = accept.map { ["Accept: \($0)"] } ?? [], nonces = nonce.map { ["Gateway-Nonce: \($0)"] } ?? []
-        return try await gateway.ask(
-            "POST /v1/verify", ["Content-Type: application/json"] + fields + accepted + nonces,
-            body: SignedSamples.body(members))
+        return try await gateway.post(
+            "/v1/verify", accepted + nonces, as: key, body: SignedSamples.body(members))
     }
 
     /// Sends a request, and verifies the signed answer.

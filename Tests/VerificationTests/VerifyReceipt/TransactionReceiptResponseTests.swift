@@ -16,6 +16,7 @@ import Testing
 @testable import Clients
 @testable import Gateway
 @testable import HTTPServer
+@testable import ServerTestSupport
 
 /// Answers of every interface to transaction receipts (iOS 6), without Apple.
 struct TransactionReceiptResponseTests {
@@ -113,7 +114,7 @@ struct TransactionReceiptResponseTests {
             guard receipt.first == UInt8(ascii: "{") else { continue }
             let reply = try Self.dropIn(receipt, at: Self.start)
             let status = unreadable.contains(rule) ? 21002 : 21003
-            #expect(String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":\#(status)}"#, "\(fault)")
+            #expect(reply.text == #"{"status":\#(status)}"#, "\(fault)")
             #expect(reply.status == .ok && reply.fields[.gatewayReason] == rule.rawValue, "\(fault)")
             statuses.insert(status)
         }
@@ -123,7 +124,7 @@ struct TransactionReceiptResponseTests {
     @Test func `a weak key is not authentic, unless the operator accepts it`() throws {
         let receipt = Self.forge.pki.sign(Self.forge.contents, version: 2)
         let refused = try Self.dropIn(receipt, at: Self.start)
-        #expect(String(decoding: refused.body.bytes, as: UTF8.self) == #"{"status":21003}"#)
+        #expect(refused.text == #"{"status":21003}"#)
         #expect(refused.fields[.gatewayReason] == "key_too_small")
         let accepted = try Self.dropIn(receipt, at: Self.start, Self.service(acceptsVersion2: true))
         #expect(try VerifyReceiptResponse(parsing: accepted.body.bytes).status == .valid)
@@ -135,7 +136,7 @@ struct TransactionReceiptResponseTests {
             verdict: .undecided(.upstreamDidNotAnswer), provenance: provenance, freshUntil: Self.start.timestamp)
         let reply = AppleFormEndpoint()
             .replies(to: VerificationOptions(), with: answer, at: Self.start.timestamp).first
-        #expect(reply.status == .ok && String(decoding: reply.body.bytes, as: UTF8.self) == #"{"status":21005}"#)
+        #expect(reply.status == .ok && reply.text == #"{"status":21005}"#)
     }
 
     // MARK: - The form API
@@ -247,10 +248,7 @@ struct TransactionReceiptResponseTests {
 
     private static func answer(_ receipt: [UInt8], at now: UTCDate) throws -> Answer {
         let request = VerificationRequest(evidence: Evidence(receipt: receipt), mode: .appleFirst)
-        guard case .done(let answer) = try service().answer(request, at: now.timestamp).computed() else {
-            throw CancellationError()
-        }
-        return answer
+        return try service().computed(request, at: now.timestamp)
     }
 
     private static func dropIn(
@@ -277,9 +275,7 @@ struct TransactionReceiptResponseTests {
         switch try endpoint.read(body) {
         case .reply(let reply): return reply
         case .request(let request):
-            guard case .done(let answer) = try service.answer(request, at: now.timestamp).computed() else {
-                throw CancellationError()
-            }
+            let answer = try service.computed(request, at: now.timestamp)
             return endpoint.replies(to: request.options, with: answer, at: now.timestamp).first
         }
     }

@@ -6,22 +6,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A temporary folder, with certificates that openssl(1) makes.
-final class CertificateFolder: Sendable {
-    private let root = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
-
-    init() throws {
-        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: root) }
-
-    func path(_ name: String) -> String { root.appending(path: name).path }
-
-    func write(_ text: String, to name: String) throws {
-        try Data(text.utf8).write(to: root.appending(path: name), options: .atomic)
-    }
-
+/// Keys, and certificates that openssl(1) makes.
+extension TemporaryFolder {
     /// Writes the key of the App Store Server API that a simulated Apple accepts, and returns its line of a clients file.
     func serverAPIKey() throws -> String {
         let key = ForgedAPIKey(seed: Forged.pki.seed)
@@ -58,7 +44,7 @@ final class CertificateFolder: Sendable {
     }
 
     func openssl(_ arguments: [String], input: String = "") throws -> (status: Int32, output: String) {
-        let sent = root.appending(path: "input-\(UUID().uuidString)")
+        let sent = url("input-\(UUID().uuidString)")
         try Data(input.utf8).write(to: sent)
         let program = Process(), output = Pipe()
         program.executableURL = URL(filePath: "/usr/bin/openssl")
