@@ -24,6 +24,37 @@ enum StoredEventSamples {
     }
 }
 
+extension StoredEventSamples {
+    static let lease: Duration = .seconds(30)
+    /// A time after which nothing is too old.
+    private static let now: UInt64 = 4_000_000_000_000
+
+    static func position(_ number: UInt64) -> EventPosition {
+        EventPosition(milliseconds: now, counter: number, number: number)
+    }
+
+    static func held(_ number: UInt64, chain: String = "chain", attempts: Int = 1) -> HeldEvent {
+        var event = HeldEvent(position(number), chain: chain)
+        event.attempts = attempts
+        event.nextAttempt = StoreSamples.time(Int64(number))
+        event.firstAttempt = StoreSamples.time(0)
+        return event
+    }
+
+    static func dead(_ number: UInt64, milliseconds: UInt64? = nil) -> DeadDelivery {
+        DeadDelivery(
+            position: EventPosition(milliseconds: milliseconds ?? now, counter: number, number: number),
+            eventID: event(Int(number)).id, chain: "chain \(number)", attempts: 10, reason: "timeout",
+            time: StoreSamples.time(Int64(number)))
+    }
+
+    static func changes(_ edit: (inout DeliveryChanges) -> Void) -> DeliveryChanges {
+        var changes = DeliveryChanges()
+        edit(&changes)
+        return changes
+    }
+}
+
 extension NotificationStage {
     private static let append = RedisScript(
         EventScripts.append + "appendEvent(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]) return 1")

@@ -12,7 +12,7 @@ import TestSupport
 @testable import RedisStore
 @testable import ServerTestSupport
 
-/// Events in real Redis servers.
+/// Events in real Redis servers: what only they have.
 @Suite(.timeLimit(.patient)) struct RedisEventLogTests {
     typealias Samples = StoredEventSamples
     private var stage: NotificationStage { .current }
@@ -55,51 +55,6 @@ import TestSupport
 
     // MARK: Reading
 
-    @Test(.redis) func `events are read in order, in pages`() async throws {
-        let log = stage.eventLog(), events = (1...5).map { Samples.event($0) }
-        for event in events { try await stage.append(event) }
-        let first = try await Self.read(log, maximum: 3)
-        #expect(first.events.map(\.event) == Array(events[..<3]))
-        #expect(first.events.map(\.position.number) == [1, 2, 3])
-        #expect(first.last == first.events.last?.position && first.missed == nil && first.hasMore)
-        let second = try await Self.read(log, after: first.last)
-        #expect(second.events.map(\.event) == Array(events[3...]) && !second.hasMore)
-        #expect(await log.newest([Self.partition], .events) == [second.last])
-        let third = try await Self.read(log, after: second.last)
-        #expect(third == EventBatch(events: [], last: second.last))
-    }
-
-    @Test(.redis) func `an event is found by its position, and a position by its time`() async throws {
-        let log = stage.eventLog()
-        for (number, id) in [(1, "1000-0"), (2, "2000-0"), (3, "2000-1")] {
-            let names = NotificationKeys(Self.partition)
-            let sealed = Samples.event(number).sealed(names, StoreSeal(keys: StoreSamples.keys()))
-            _ = try await stage.redis.send(
-                RedisCommand(
-                    "XADD", key: names.events, RedisWord(id), "i", RedisWord(number), "e", sealed))
-        }
-        let position = try await log.position(before: 3000, in: Self.partition, .events)
-        #expect(position == EventPosition(milliseconds: 2000, counter: 1, number: 3))
-        #expect(try await log.event(at: position, in: Self.partition, .events) == Samples.event(3))
-        #expect(try await log.position(before: 2000, in: Self.partition, .events).number == 1)
-        #expect(try await log.position(before: 1000, in: Self.partition, .events) == .start)
-        #expect(try await log.position(before: 0, in: Self.partition, .events) == .start)
-        let absent = EventPosition(milliseconds: 1500, counter: 0, number: 2)
-        #expect(try await log.event(at: absent, in: Self.partition, .events) == nil)
-    }
-
-    @Test(.redis) func `several partitions are read at once, each on its own`() async throws {
-        let log = stage.eventLog(), partitions = AppPartition.all(of: Samples.bundleID)
-        for (number, partition) in partitions.enumerated().dropFirst() {
-            try await stage.append(Samples.event(number), to: partition)
-        }
-        let queries = partitions.map { EventQuery($0, after: .start, maximum: 10) }
-        let batches = try #require(await log.read(queries))
-        #expect(batches.map { $0.events.map(\.event) } == [[]] + (1..<8).map { [Samples.event($0)] })
-        let newest = try #require(await log.newest(partitions, .events))
-        #expect(newest == batches.map(\.last) && newest[0] == .start)
-    }
-
     @Test(.redis) func `a page is bounded in bytes, and has at least one event`() async throws {
         let log = stage.eventLog()
         for number in 1...3 { try await stage.append(Samples.event(number, padding: 400_000)) }
@@ -113,23 +68,6 @@ import TestSupport
     }
 
     // MARK: Retention
-
-    @Test(.redis) func `a reader learns how many events were removed before it read them`() async throws {
-        let log = stage.eventLog(), retention = EventRetention(maximumCount: 16, maximumAge: .seconds(86_400))
-        try await stage.append(Samples.event(1), retention: retention)
-        let first = try await Self.read(log)
-        for number in 2...5 { try await stage.append(Samples.event(number), retention: retention) }
-        let second = try await Self.read(log, after: first.last)
-        #expect(second.events.map(\.position.number) == [4, 5])
-        #expect(second.missed == MissedEvents(count: 2))
-        try stage.server.ask("XTRIM", Self.logKey, "MAXLEN", "0")
-        let third = try await Self.read(log, after: first.last)
-        #expect(third.events.isEmpty && third.last == second.last)
-        #expect(third.missed == MissedEvents(count: 4))
-        #expect(try await Self.read(log, after: third.last) == EventBatch(events: [], last: second.last))
-        // One that begins with the oldest event asked for no earlier one.
-        #expect(try await Self.read(log) == EventBatch(events: [], last: second.last))
-    }
 
     @Test(.redis) func `events of more than the maximum age are removed`() async throws {
         try stage.server.ask("XADD", Self.logKey, "1-0", "i", "1", "e", "old")
@@ -255,8 +193,8 @@ import TestSupport
     @Test(.redis) func `what another writer stored of the bytes stops no relay`() async throws {
         let retention = EventRetention(
             maximumCount: 1000, maximumAge: .seconds(86_400), maximumRelayBytes: 3500 * AppPartition.count)
-        let totals = String(decoding: NotificationKeys(Self.partition).totals.bytes, as: UTF8.self)
-        let log = String(decoding: NotificationKeys(Self.partition).relay.bytes, as: UTF8.self)
+        let totals = NotificationKeys(Self.partition).totals.text
+        let log = NotificationKeys(Self.partition).relay.text
         for id in ["1-1", "1-2"] { try stage.server.ask("XADD", log, id, "x", "y") }
         for (index, value) in ["9223372036854775807", "-5", "nan", "inf", "x"].enumerated() {
             for field in ["relay:bytes", "relay:before"] {

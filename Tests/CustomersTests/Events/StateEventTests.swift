@@ -11,7 +11,7 @@ import TestSupport
 @testable import RedisStore
 @testable import ServerTestSupport
 
-/// The events that a real Redis writes together with the states that make them.
+/// The events that a store writes together with the states that make them.
 @Suite(.timeLimit(.patient)) struct StateEventTests {
     typealias Samples = NotificationSamples
     private var stage: NotificationStage { .current }
@@ -44,30 +44,38 @@ import TestSupport
 
     private static func logged(_ stage: NotificationStage, keys: String = StoreSamples.firstKey) async throws -> [Event]
     {
-        let query = EventQuery(Samples.partition, after: .start, maximum: 1000)
-        return try #require(await stage.eventLog(keys: keys).read([query])?.first).events.map(\.event)
+        try await logged(in: stage.eventLog(keys: keys))
     }
 
-    @Test(.redis) func `a change and its event are written together, once`() async throws {
-        let store = stage.store(), update = Self.update(Self.period("2001"))
+    private static func logged(in log: any EventLog) async throws -> [Event] {
+        let query = EventQuery(Samples.partition, after: .start, maximum: 1000)
+        return try #require(await log.read([query])?.first).events.map(\.event)
+    }
+
+    @Test(.redis, arguments: StoreKind.allCases)
+    func `a change and its event are written together, once`(kind: StoreKind) async throws {
+        let shared = SharedCustomers(kind), (store, other) = shared.notifications
+        let update = Self.update(Self.period("2001"))
         let outcome = try #require(await store.merge([update]).first).get()
         #expect(outcome.changed && outcome.events.map(\.type) == [.subscriptionRenewed])
-        #expect(try await Self.logged(stage) == outcome.events)
-        let again = try #require(await stage.store().merge([update]).first).get()
+        #expect(try await Self.logged(in: shared.log) == outcome.events)
+        let again = try #require(await other.merge([update]).first).get()
         #expect(again == MergeOutcome(changed: false, events: []))
-        #expect(try await Self.logged(stage).count == 1)
+        #expect(try await Self.logged(in: shared.log).count == 1)
     }
 
-    @Test(.redis) func `updates of one chain in one call follow each other`() async throws {
+    @Test(.redis, arguments: StoreKind.allCases)
+    func `updates of one chain in one call follow each other`(kind: StoreKind) async throws {
+        let shared = SharedCustomers(kind)
         let updates = [
             Self.update(Self.period("2001", signed: .seconds(300))),
             Self.update(Self.period("2001", signed: .seconds(200), revoked: true), "REFUND"),
             Self.update(Self.period("2001", signed: .seconds(300))),
         ]
-        let outcomes = try await stage.store().merge(updates).map { try $0.get() }
+        let outcomes = try await shared.notifications.0.merge(updates).map { try $0.get() }
         #expect(
             outcomes.map { $0.events.map(\.type) } == [[.subscriptionRenewed], [.subscriptionRefunded], []])
-        #expect(try await Self.logged(stage).map(\.type) == [.subscriptionRenewed, .subscriptionRefunded])
+        #expect(try await Self.logged(in: shared.log).map(\.type) == [.subscriptionRenewed, .subscriptionRefunded])
     }
 
     @Test(.redis)
@@ -93,7 +101,7 @@ import TestSupport
         // The period and the delay are over, by the clock of Redis. But no node was there until now: a notification
         // that was missed may say more.
         #expect(await store.survey(Samples.partition)?.hasDueEvents == false)
-        let totals = String(decoding: NotificationKeys(Samples.partition).totals.bytes, as: UTF8.self)
+        let totals = NotificationKeys(Samples.partition).totals.text
         try stage.server.ask("HSET", totals, "resumed", "1")
         #expect(await store.survey(Samples.partition)?.hasDueEvents == true)
         #expect(await store.due(in: Samples.partition) == [Samples.chain])
@@ -113,12 +121,13 @@ import TestSupport
     @Test(.redis) func `a period that ended long ago makes no event by its dates`() async throws {
         let old = Self.period("2001", signed: .seconds(40 * 86_400), ends: .seconds(-10 * 86_400))
         _ = await stage.store().merge([Self.update(old)])
-        let due = String(decoding: NotificationKeys(Samples.partition).due.bytes, as: UTF8.self)
+        let due = NotificationKeys(Samples.partition).due.text
         let exists = try stage.server.ask("EXISTS", due)
         #expect(exists == "0")
     }
 
-    @Test(.redis) func `a chain that Apple renames back has events again`() async throws {
+    @Test(.redis, arguments: StoreKind.allCases)
+    func `a chain that Apple renames back has events again`(kind: StoreKind) async throws {
         func update(_ id: String, named name: String, of chain: String, at age: Int) -> CustomerStateUpdate {
             var period = Self.period(id, signed: .seconds(age))
             period.originalTransactionID = name
@@ -127,7 +136,7 @@ import TestSupport
                 bundleID: Samples.bundleID, environment: .sandbox, originalTransactionID: chain)
             return update
         }
-        let store = stage.store()
+        let store = SharedCustomers(kind).notifications.0
         for (update, count) in [
             (update("2001", named: "2000", of: "2000", at: 300), 1),
             // The state is kept under both names, and its event names the new one.
@@ -161,13 +170,13 @@ import TestSupport
         // The gateway was off for two weeks.
         let late = stage.store { Self.now.advanced(by: .seconds(14 * 86_400)) }
         let outcome = try #require(await late.merge([update]).first).get()
-        let due = String(decoding: NotificationKeys(Samples.partition).due.bytes, as: UTF8.self)
+        let due = NotificationKeys(Samples.partition).due.text
         let exists = try stage.server.ask("EXISTS", due)
         #expect(outcome.events.isEmpty && exists == "0")
     }
 
     @Test(.redis) func `the schedule forgets a chain whose record is gone`() async throws {
-        let due = String(decoding: NotificationKeys(Samples.partition).due.bytes, as: UTF8.self)
+        let due = NotificationKeys(Samples.partition).due.text
         try stage.server.ask("ZADD", due, "1", NotificationKeys(Samples.partition).state("lost"))
         #expect(await stage.store().due(in: Samples.partition).isEmpty)
         #expect(try stage.server.ask("EXISTS", due) == "0")
@@ -211,24 +220,27 @@ import TestSupport
         #expect(try await Self.logged(stage).count == 1)
     }
 
-    @Test(.redis) func `the event of a notification about no purchase is written as the notification is removed, once`()
-        async throws
-    {
-        let store = stage.store(), partition = Samples.partition
+    @Test(.redis, arguments: StoreKind.allCases)
+    func `the event of a notification about no purchase is written as the notification is removed, once`(
+        kind: StoreKind
+    ) async throws {
+        let shared = SharedCustomers(kind), store = shared.notifications.0, partition = Samples.partition
         _ = try await store.store(Samples.record(), Samples.identity(1), in: partition)
         let taken = await store.take(from: partition, includingStalled: false)
         let event = StoredEventSamples.event(1)
         for _ in 1...2 {
             await store.finish(taken.map { FinishedNotification(taken: $0, event: event) }, in: partition)
         }
-        #expect(try await Self.logged(stage) == [event])
+        #expect(try await Self.logged(in: shared.log) == [event])
     }
 
-    @Test(.redis) func `a notification is relayed as it was posted, and its repetition is not`() async throws {
-        let store = stage.store(relays: true), record = Samples.record(#"{ "signedPayload": "a.b.c" }"#)
+    @Test(.redis, arguments: StoreKind.allCases)
+    func `a notification is relayed as it was posted, and its repetition is not`(kind: StoreKind) async throws {
+        let shared = SharedCustomers(kind, relays: true), store = shared.notifications.0,
+            record = Samples.record(#"{ "signedPayload": "a.b.c" }"#)
         for _ in 1...2 { _ = try await store.store(record, Samples.identity(1), in: Samples.partition) }
         let query = EventQuery(Samples.partition, .relay, after: .start, maximum: 10)
-        let batch = try #require(await stage.eventLog().read([query])?.first)
+        let batch = try #require(await shared.log.read([query])?.first)
         #expect(batch.events.map(\.event.json) == [record.bytes])
     }
 }

@@ -12,57 +12,12 @@ import TestSupport
 @testable import RedisStore
 @testable import ServerTestSupport
 
-/// Notifications and customer states in real Redis servers.
+/// Notifications and customer states in real Redis servers: what only they have.
 @Suite(.timeLimit(.patient)) struct RedisNotificationsTests {
     typealias Samples = NotificationSamples
     private var stage: NotificationStage { .current }
 
     // MARK: Queue
-
-    @Test(.redis) func `a notification is stored once, taken once, and gone when it is finished`() async throws {
-        let store = stage.store(), partition = Samples.partition
-        #expect(try await !store.hasSeen(Samples.identity(1), in: partition))
-        #expect(try await store.store(Samples.record("one"), Samples.identity(1), in: partition))
-        #expect(try await !store.store(Samples.record("one again"), Samples.identity(1), in: partition))
-        #expect(try await store.store(Samples.record("two"), Samples.identity(2), in: partition))
-        #expect(try await store.hasSeen(Samples.identity(1), in: partition))
-        let taken = await store.take(from: partition, includingStalled: false)
-        #expect(try taken.map { try $0.record.get() } == [Samples.record("one"), Samples.record("two")])
-        #expect(await store.take(from: partition, includingStalled: true).isEmpty)
-        let before = try #require(await store.survey(partition))
-        #expect(before.entries == 2 && before.bytes == taken.reduce(0) { $0 + $1.storedBytes })
-        #expect(before.lastIntakeAge != nil && before.fault == nil)
-        await store.finish(taken, in: partition)
-        await store.finish(taken, in: partition)
-        let after = try #require(await store.survey(partition))
-        #expect(after.entries == 0 && after.bytes == 0 && after.oldestAge == nil)
-        #expect(try await !store.store(Samples.record("one"), Samples.identity(1), in: partition))
-    }
-
-    @Test(.redis) func `what a dead node took is taken over by another`() async throws {
-        let dead = stage.store(), other = stage.store(), partition = Samples.partition
-        _ = try await dead.store(Samples.record(), Samples.identity(1), in: partition)
-        let taken = try #require(await dead.take(from: partition, includingStalled: false).first)
-        #expect(await other.take(from: partition, includingStalled: true).isEmpty)
-        // Redis is told that the node took it a minute ago.
-        let stream = String(decoding: NotificationKeys(partition).pending.bytes, as: UTF8.self)
-        try stage.server.ask("XCLAIM", stream, "gateway", "gateway", "0", taken.id, "IDLE", "60000", "JUSTID")
-        #expect(await other.take(from: partition, includingStalled: false).isEmpty)
-        let again = await other.take(from: partition, includingStalled: true)
-        #expect(try again.map { try $0.record.get() } == [Samples.record()])
-    }
-
-    @Test(.redis) func `the backlog has a limit in bytes`() async throws {
-        let store = stage.store(maximumBytes: 5000), partition = Samples.partition
-        let record = Samples.record(String(repeating: "x", count: 2000))
-        for number in 1...2 { _ = try await store.store(record, Samples.identity(number), in: partition) }
-        await #expect(throws: NotificationStoreFault.backlog) {
-            try await store.store(record, Samples.identity(3), in: partition)
-        }
-        await store.finish(await store.take(from: partition, includingStalled: false), in: partition)
-        _ = await store.survey(partition)
-        #expect(try await store.store(record, Samples.identity(3), in: partition))
-    }
 
     @Test(.redis) func `one take is bounded in bytes`() async throws {
         let store = stage.store(maximumBytes: 64 << 20), partition = Samples.partition
@@ -78,7 +33,7 @@ import TestSupport
     @Test(.redis) func `an entry that is none becomes a dead letter, and stops nothing`() async throws {
         let store = stage.store(), partition = Samples.partition
         _ = try await store.store(Samples.record(), Samples.identity(1), in: partition)
-        let stream = String(decoding: NotificationKeys(partition).pending.bytes, as: UTF8.self)
+        let stream = NotificationKeys(partition).pending.text
         try stage.server.ask("XADD", stream, "*", "n", "garbage")
         let taken = await store.take(from: partition, includingStalled: false)
         #expect(taken.count == 2)
@@ -96,7 +51,7 @@ import TestSupport
         let store = stage.store(), partition = Samples.partition
         #expect(try await store.dead(in: partition, maximum: 10).isEmpty)
         _ = try await store.store(Samples.record("one"), Samples.identity(1), in: partition)
-        let stream = String(decoding: NotificationKeys(partition).pending.bytes, as: UTF8.self)
+        let stream = NotificationKeys(partition).pending.text
         try stage.server.ask("XADD", stream, "*", "n", "garbage")
         let taken = await store.take(from: partition, includingStalled: false)
         await store.discard(taken[0], .notGenuine, in: partition)
@@ -124,7 +79,7 @@ import TestSupport
     @Test(.redis) func `a restored stream without its group is read from its beginning`() async throws {
         let store = stage.store(), partition = Samples.partition
         _ = try await store.store(Samples.record(), Samples.identity(1), in: partition)
-        let stream = String(decoding: NotificationKeys(partition).pending.bytes, as: UTF8.self)
+        let stream = NotificationKeys(partition).pending.text
         try stage.server.ask("XGROUP", "DESTROY", stream, "gateway")
         #expect(await store.take(from: partition, includingStalled: true).count == 1)
     }
@@ -169,7 +124,7 @@ import TestSupport
         _ = try await store.store(Samples.record(), Samples.identity(3), in: partition)
         #expect(await store.survey(partition)?.lostSince == nil)
         // As after a failover to a replica without the last one.
-        let seen = String(decoding: NotificationKeys(partition).seen.bytes, as: UTF8.self)
+        let seen = NotificationKeys(partition).seen.text
         let name = EntryNames(StoreSamples.keys()).names(of: Samples.identity(3))[0]
         #expect(try stage.server.ask("ZREM", seen, name) == "1")
         _ = try await other.store(Samples.record(), Samples.identity(4), in: partition)
@@ -221,18 +176,7 @@ import TestSupport
         await store.discard(taken[2], .notGenuine, in: partition)
         _ = await store.merge([.init(Samples.chain, [Samples.transaction(at: 1)])])
         await store.record(recovered: StoreSamples.time(5), Samples.bundleID, .sandbox)
-        // Far more than there is room for, all of it evictable.
-        let filling = (0..<3000).map { number in
-            RedisCommand(
-                "SET", key: RedisWord("rc:12:\(number)"), RedisWord([UInt8](repeating: 0x78, count: 10_000)), "EX",
-                "1000")
-        }
-        for start in stride(from: 0, to: filling.count, by: 100) {
-            _ = await stage.redis.send(Array(filling[start..<start + 100]))
-        }
-        let stats = try stage.server.ask("INFO", "stats")
-        let evicted = stats.split(whereSeparator: \.isNewline).first { $0.hasPrefix("evicted_keys:") }
-        #expect(evicted.flatMap { Int($0.dropFirst("evicted_keys:".count)) } ?? 0 > 1000)
+        try await stage.fill()
         let survey = try #require(await store.survey(partition))
         #expect(survey.entries == 2 && survey.deadLetters == 1 && survey.fault == nil)
         for number in 1...3 { #expect(try await store.hasSeen(Samples.identity(number), in: partition)) }
@@ -290,50 +234,6 @@ import TestSupport
 
     // MARK: States
 
-    @Test(.redis)
-    func `of several states of a transaction and of a plan the newest counts, in any order`() async throws {
-        let items = [
-            Samples.transaction(at: 1), Samples.transaction(at: 5, revoked: true), Samples.transaction(at: 3),
-            Samples.transaction("2002", at: 2), Samples.renewal(at: 4, willRenew: false),
-            Samples.renewal(at: 2, willRenew: true),
-        ]
-        var generator = SplitMix64(seed: TestSeed.number(0))
-        for number in 0..<20 {
-            let chain = PurchaseChain(
-                bundleID: Samples.bundleID, environment: .sandbox, originalTransactionID: "\(number)")
-            for item in (items + items).shuffled(using: &generator) {
-                _ = await stage.store().merge([.init(chain, [item])])
-            }
-            let state = try #require(await stage.store().states(of: [chain])?.first)
-            #expect(Set(state.transactions) == Set([items[1], items[3]].compactMap(\.transaction)))
-            #expect(state.renewals == [items[4]].compactMap(\.renewal))
-            #expect(state.signedDate == StoreSamples.time(5))
-        }
-    }
-
-    @Test(.redis) func `an update says if it changed anything`() async throws {
-        let store = stage.store()
-        func merge(_ item: SignedStateItem) async -> [Result<Bool, StoreUnreachable>] {
-            await store.changes([.init(Samples.chain, [item])])
-        }
-        #expect(await merge(Samples.transaction(at: 2)) == [.success(true)])
-        #expect(await merge(Samples.transaction(at: 2)) == [.success(false)])
-        #expect(await merge(Samples.transaction(at: 1, revoked: true)) == [.success(false)])
-        #expect(await merge(Samples.transaction(at: 2, revoked: true)) == [.success(true)])
-        #expect(await merge(Samples.transaction(at: 2)) == [.success(false)])
-    }
-
-    @Test(.redis) func `the transactions of a chain are bounded to those signed last`() async throws {
-        let store = stage.store(), maximum = ChainRecord.Limits.transactions
-        let items = (1...maximum + 8).map { Samples.transaction("\(3000 + $0)", at: Int64($0)) }
-        var generator = SplitMix64(seed: TestSeed.number(1))
-        for item in items.shuffled(using: &generator) { _ = await store.merge([.init(Samples.chain, [item])]) }
-        _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 1, willRenew: true)])])
-        let state = try #require(await store.states(of: [Samples.chain])?.first)
-        #expect(Set(state.transactions) == Set(items.suffix(maximum).compactMap(\.transaction)))
-        #expect(state.renewals.count == 1)
-    }
-
     @Test(.redis) func `a changed or moved state counts as none`() async throws {
         let store = stage.store()
         _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 1, willRenew: true)])])
@@ -355,18 +255,6 @@ import TestSupport
         #expect(await store.states(of: [Samples.chain]) == nil)
         _ = await store.merge([.init(Samples.chain, [Samples.renewal(at: 6, willRenew: true)])])
         #expect(await store.states(of: [Samples.chain])?.count == 1)
-    }
-
-    @Test(.redis, arguments: [[1, 2], [2, 1], [1, 3], [3, 1]])
-    func `a downgrade stays one in a newer plan for the same product, in any order`(order: [Int64]) async throws {
-        for second in order {
-            guard case .renewal(var plan) = Samples.renewal(at: second, willRenew: second != 1) else { continue }
-            (plan.productID, plan.renewalProductID) = ("gold", second == 3 ? "bronze" : "silver")
-            plan.isDowngrade = second == 1
-            _ = await stage.store().merge([.init(Samples.chain, [.renewal(plan)])])
-        }
-        let plan = try #require(await stage.store().states(of: [Samples.chain])?.first?.renewals.first)
-        #expect(plan.signedDate == StoreSamples.time(order.max() ?? 0) && plan.isDowngrade == !order.contains(3))
     }
 
     /// Stores a plan in a form that this version does not know, and returns the key of its chain.
@@ -448,11 +336,4 @@ import TestSupport
         let secrets = ["notification", "monthly", "987654321", Samples.bundleID, "0000-4000"]
         #expect(try await stage.expectNothingReadable(of: secrets).count == 5)
     }
-}
-
-extension SignedStateItem {
-    fileprivate var transaction: Transaction? {
-        if case .transaction(let transaction) = self { transaction } else { nil }
-    }
-    fileprivate var renewal: Renewal? { if case .renewal(let renewal) = self { renewal } else { nil } }
 }
