@@ -114,6 +114,24 @@ enum SignedNotifications {
         return #"{"signedPayload":"\#(String(decoding: pki.jws(contents), as: UTF8.self))"}"#
     }
 
+    /// Returns a notification of the refund of the sample transaction, signed after the sample.
+    /// - Parameter number: makes it the refund of a purchase of its own.
+    static func refund(_ number: Int? = nil) -> String {
+        var transaction = TransactionContents()
+        if let number {
+            transaction.transactionID = "\(2_000_000_000_000_000 + number)"
+            transaction.originalTransactionID = transaction.transactionID
+        }
+        transaction.signedDate = TransactionContents.signedByDefault.advanced(by: .seconds(5))
+        transaction.revocationDate = TransactionContents.signedByDefault.advanced(by: .seconds(4))
+        transaction.revocationReason = 0
+        return v2(about: transaction) { contents in
+            contents.notificationType = "REFUND"
+            if let number { contents.notificationUUID = "0f2b7a52-8c14-4b8e-8a5e-\(100_000_000_000 + number)" }
+            contents.signedDate = transaction.signedDate
+        }
+    }
+
     /// Returns a notification of version 1.
     /// - Parameter receipt: base64.
     static func v1(

@@ -113,17 +113,7 @@ struct NotificationGatewayTests {
 
     // MARK: - Steps
 
-    /// A refund of the sample transaction, signed after the sample.
-    private static let refund: String = {
-        var transaction = TransactionContents()
-        transaction.signedDate = TransactionContents.signedByDefault.advanced(by: .seconds(5))
-        transaction.revocationDate = TransactionContents.signedByDefault.advanced(by: .seconds(4))
-        transaction.revocationReason = 0
-        return SignedNotifications.v2(about: transaction) { contents in
-            contents.notificationType = "REFUND"
-            contents.signedDate = transaction.signedDate
-        }
-    }()
+    private static let refund = SignedNotifications.refund()
 
     private struct Verified: Equatable {
         var state: String?

@@ -28,7 +28,8 @@ struct WebhookTraceTests {
                     try await eventually {
                         if next <= .now {
                             (number, next) = (number + 1, .now + .seconds(1))
-                            let answer = try await gateway.post("/apple/notifications", body: Self.refund(number))
+                            let refund = SignedNotifications.refund(number)
+                            let answer = try await gateway.post("/apple/notifications", body: refund)
                             #expect(answer?.status == 200)
                         }
                         return !receiver.received.isEmpty
@@ -62,21 +63,6 @@ struct WebhookTraceTests {
             occurredAt: .earliest, json: Array(json.utf8))
         #expect(
             event.traceparent.flatMap { TraceContext(traceparent: $0) }?.spanID == (isNamed ? "00f067aa0ba902b7" : nil))
-    }
-
-    /// A refund of a purchase of its own.
-    private static func refund(_ number: Int) -> String {
-        var transaction = TransactionContents()
-        transaction.transactionID = "\(2_000_000_000_000_000 + number)"
-        transaction.originalTransactionID = transaction.transactionID
-        transaction.signedDate = TransactionContents.signedByDefault.advanced(by: .seconds(5))
-        transaction.revocationDate = TransactionContents.signedByDefault.advanced(by: .seconds(4))
-        transaction.revocationReason = 0
-        return SignedNotifications.v2(about: transaction) { contents in
-            contents.notificationType = "REFUND"
-            contents.notificationUUID = "0f2b7a52-8c14-4b8e-8a5e-\(100_000_000_000 + number)"
-            contents.signedDate = transaction.signedDate
-        }
     }
 
     /// Runs a gateway without Redis, with one endpoint on this machine. Its time begins after the samples were signed.
