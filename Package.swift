@@ -380,6 +380,7 @@ let package = Package(
                 "API", "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "HTTPServer", "Operations",
                 "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Server", "Settings",
                 "Telemetry", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -4,7 +4,7 @@ import Foundation
 
 /// A folder of a test, which is removed with this object.
 final class TemporaryFolder: Sendable {
-    private let root = FileManager.default.temporaryDirectory.appending(path: "ServerTests-\(UUID().uuidString)")
+    private let root = FileManager.default.temporaryDirectory.appending(path: "gateway-tests-\(UUID().uuidString)")
 
     init() throws {
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)

@@ -209,7 +209,7 @@ struct TLSTests {
     }
 
     @Test func `a certificate that no client lists gets 401 with its digest and what to do`() async throws {
-        let folder = try CertificateFolder(), key = APIKey.random()
+        let folder = try TemporaryFolder(), key = APIKey.random()
         for name in ["a", "stranger"] { try folder.makeCertificate(name) }
         let digest = try sha256(folder, "stranger").dropFirst("sha256:".count).filter { $0 != ":" }.lowercased()
         try await RunningGateway.withClient(

@@ -56,7 +56,7 @@ struct ReloadServiceTests {
     }
 
     @Test func `a fault of one part counts as refused, and the line says what was taken`() async throws {
-        let folder = try CertificateFolder()
+        let folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.makeCertificate(name) }
         func serve(_ certificate: String, keyOf key: String, to client: String) throws {
             for (name, copy) in [("\(certificate).pem", "served.pem"), ("\(key).key", "served.key")] {

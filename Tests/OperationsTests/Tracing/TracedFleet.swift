@@ -2,7 +2,6 @@
 
 import AppleSimulator
 import Cryptography
-import FoundationEssentials
 import Logging
 import RealServers
 import ReceiptForge
@@ -27,12 +26,8 @@ struct TracedFleet {
     static func run(_ test: (TracedFleet) async throws -> Void) async throws {
         let redis = try await RealServer.redis()
         let apple = try await AppleSimulator.start(AppleSimulator.Configuration(pki: Forged.pki))
-        let folder = FileManager.default.temporaryDirectory.appending(component: "traces-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let root = folder.appending(component: "root.pem")
-        try Forged.pki.rootPEM.write(to: root, atomically: true, encoding: .utf8)
-        try await test(TracedFleet(redis: redis, apple: apple, root: root.path))
+        let folder = try TemporaryFolder(), root = try folder.write(Forged.pki.rootPEM, to: "root.pem")
+        try await test(TracedFleet(redis: redis, apple: apple, root: root))
         await apple.stop()
         redis.kill()
     }
