@@ -79,22 +79,40 @@ struct BenchTests {
 
     @Test func `rates count the server's own time, and ratios stay within a run`() {
         // The second run was slow for both: by the medians of each the ratio would be another.
-        let turns = [
-            Self.turn(.gateway, 8000, cpu: 1), Self.turn(.nio, 10_000, cpu: 1), Self.turn(.gateway, 800, cpu: 1),
-            Self.turn(.nio, 1000, cpu: 1), Self.turn(.gateway, 9000, cpu: 1), Self.turn(.nio, 10_000, cpu: 1),
+        let runs = [
+            [Self.turn(.gateway, 8000, cpu: 1), Self.turn(.nio, 10_000, cpu: 1)],
+            [Self.turn(.gateway, 800, cpu: 1), Self.turn(.nio, 1000, cpu: 1)],
+            [Self.turn(.gateway, 9000, cpu: 1), Self.turn(.nio, 10_000, cpu: 1)],
         ]
-        #expect(abs(turns.ratio(.gateway, to: .nio) - 0.8) < 1e-9)
+        var report = FigureReport()
+        report.add(mediansOf: runs.map { [FigureSample("hit", $0.ratio(.gateway, to: .nio, over: 32), "ratio")] })
+        #expect(report.measurements.map(\.value) == [0.8])
+        let turns = runs.flatMap(\.self)
         #expect(turns.rows.map(\.name) == [.gateway, .nio])
         #expect(turns.rows[0].requestsPerBusySecond == 8000 && turns.rows[0].requestsPerSecond == 4000)
         #expect(Self.turn(.nginx, 100, cpu: 0).requestsPerBusySecond.isFinite)
-        let few = Self.turn(.gateway, 50, cpu: 1, connections: 4)
-        #expect((turns + [few]).rows.map(\.connections) == [32, 32, 4])
-        #expect((turns + [few]).over(4) == [few])
+        let few = [Self.turn(.gateway, 50, cpu: 1, connections: 4), Self.turn(.nio, 100, cpu: 1, connections: 4)]
+        #expect((turns + few).rows.map(\.connections) == [32, 32, 4, 4])
+        #expect((few + turns).ratio(.gateway, to: .nio, over: 4) == 0.5)
+        #expect(turns.ratio(.gateway, to: .nginx, over: 32).isNaN)
     }
 
-    @Test func `times of two stages in a row add up`() {
-        let both = Rates([10_000, 20_000]).combined(with: Rates([10_000, 5000]))
-        #expect(both.map { $0.rounded() } == [5000, 4000])
+    @Test func `figures of several runs are medians, with the last note`() {
+        func run(_ value: Double, _ rate: Double, _ note: String? = nil) -> [FigureSample] {
+            [FigureSample("hit", value, "ratio", .atLeast(0.8), note: note), FigureSample("rate", rate, "/s")]
+        }
+        var report = FigureReport()
+        report.add(mediansOf: [run(0.9, 3), run(0.7, 1, "late"), run(0.85, 2)])
+        #expect(report.figures.map(\.value) == [0.85] && report.figures.map(\.note) == ["late"])
+        #expect(report.missed.isEmpty && report.measurements.map(\.value) == [2])
+        report.add(mediansOf: [])
+        #expect(report.figures.count == 1 && report.measurements.count == 1)
+    }
+
+    @Test func `the floor of a local verification is the time of the handler and of the cryptography`() {
+        let figures = Bench.figures(
+            Self.turn(.gateway, 4500, cpu: 1), beside: Self.turn(.nio, 10_000, cpu: 1), floor: 10_000)
+        #expect(figures.map { $0.value.rounded(toDecimals: 3) } == [0.9, 222.222, 10_000])
     }
 
     // MARK: - Processes

@@ -73,21 +73,26 @@ extension Bench {
     }
 
     /// Starts a gateway on its core that sends Apple no requests; all else is as shipped, also the log of all requests.
-    func startGateway(_ settings: [String: String] = [:]) async throws -> RunningGateway {
-        try await RunningGateway.start(gatewayPath, localSettings + settings, core: cores.server)
+    /// The group ends it.
+    func startGateway(
+        _ settings: [String: String] = [:], as name: BenchServer.Name = .gateway, in group: ProgramGroup
+    ) async throws -> BenchServer {
+        let gateway = try await RunningGateway.start(gatewayPath, localSettings + settings, core: cores.server)
+        return BenchServer(await group.add(gateway), as: name)
     }
 
     /// Runs the body with such a gateway, while this process keeps to the generator's core. The group ends what the body
     /// adds to it.
-    func withGateway(
-        _ settings: [String: String] = [:], _ body: (BenchServer, ProgramGroup) async throws -> Void
-    ) async throws {
-        try await ProgramGroup().whileRunning { group in
-            let gateway = BenchServer(try await group.add(startGateway(settings)))
+    func withGateway<Value: Sendable>(
+        _ settings: [String: String] = [:], _ body: (BenchServer, ProgramGroup) async throws -> Value
+    ) async throws -> Value {
+        let value = try await ProgramGroup().whileRunning { group in
+            let gateway = try await startGateway(settings, in: group)
             try await cores.useGenerators()
-            try await body(gateway, group)
+            return try await body(gateway, group)
         }
         try await cores.useAll()
+        return value
     }
 
     var localSettings: [String: String] { FleetShape.settings(root: root, apple: nil, redisURL: nil) }
@@ -171,27 +176,37 @@ extension Bench {
         return turn
     }
 
-    /// Lets loads take turns; each run begins with another load.
-    ///
-    /// - Returns: the turns of each load.
-    func takeTurns(
-        _ loads: [BenchLoad], _ turn: (BenchLoad) async throws -> BenchTurn
-    ) async throws -> [[BenchTurn]] {
-        var turns = loads.map { _ in [BenchTurn]() }
-        for run in 0..<plan.runs {
-            for position in loads.indices {
-                let next = (position + run) % loads.count
-                turns[next].append(try await turn(loads[next]))
-            }
-        }
-        return turns
+    /// Measures figures in every run, and reports their medians.
+    /// - Parameter measure: receives the number of the run, from 0 on.
+    func eachRun(_ measure: (_ run: Int) async throws -> [FigureSample]) async throws {
+        var runs: [[FigureSample]] = []
+        for run in 0..<plan.runs { runs.append(try await measure(run)) }
+        report.add(mediansOf: runs)
     }
 
-    /// Lets loads take turns after a turn of each that does not count, and returns their rates by name.
-    func rates(of loads: [(name: String, load: BenchLoad)]) async throws -> [(name: String, rates: Rates)] {
+    /// Lets loads take their turns of a run; each run begins with another load.
+    ///
+    /// - Returns: the turns in the order of the loads.
+    func turns(
+        of loads: [BenchLoad], in run: Int, _ turn: (BenchLoad) async throws -> BenchTurn
+    ) async throws -> [BenchTurn] {
+        var turns: [(index: Int, turn: BenchTurn)] = []
+        for position in loads.indices {
+            let index = (position + run) % loads.count
+            turns.append((index, try await turn(loads[index])))
+        }
+        return turns.sorted { $0.index < $1.index }.map(\.turn)
+    }
+
+    /// Lets loads take turns after a turn of each that does not count, and reports a figure of each.
+    func compare(
+        _ loads: [(name: String, load: BenchLoad)], by value: (BenchTurn) -> Double, _ unit: String
+    ) async throws {
         for (_, load) in loads { try await turn(load.server, load.source, seconds: plan.warmupSeconds) }
-        let turns = try await takeTurns(loads.map(\.load)) { try await turn($0) }
-        return zip(loads, turns).map { ($0.name, $1.perBusySecond) }
+        try await eachRun { run in
+            let turns = try await turns(of: loads.map(\.load), in: run) { try await turn($0) }
+            return zip(loads, turns).map { FigureSample($0.name, value($1), unit) }
+        }
     }
 
     /// Throws unless nearly all answers had this outcome: a near cache forgets after some seconds, and looks once more.

@@ -126,6 +126,7 @@ struct BenchTurn: Hashable, Sendable {
     var requestsPerSecond: Double { Double(requests) / seconds }
     /// Requests for each second of the server's processor time. Other programs change it less than the rate.
     var requestsPerBusySecond: Double { Double(requests) / max(serverCPUSeconds, 0.001) }
+    var microsecondsPerRequest: Double { 1e6 / requestsPerBusySecond }
 
     /// The share beyond which the generator's core had nothing left to give.
     static let saturation = 0.95
@@ -143,22 +144,24 @@ extension BenchTurn {
 }
 
 extension [BenchTurn] {
-    /// Returns the turns over so many connections.
-    func over(_ connections: Int) -> [BenchTurn] { filter { $0.connections == connections } }
+    private func of(_ name: BenchServer.Name, over connections: Int) -> [BenchTurn] {
+        filter { $0.name == name && $0.connections == connections }
+    }
 
-    func of(_ name: BenchServer.Name) -> [BenchTurn] { filter { $0.name == name } }
-
-    var perBusySecond: Rates { map(\.requestsPerBusySecond) }
-
-    /// Returns the ratio of requests per second of processor time: the median of the ratios within each run.
-    func ratio(_ name: BenchServer.Name, to other: BenchServer.Name) -> Double {
-        of(name).perBusySecond.ratio(to: of(other).perBusySecond)
+    /// Returns the ratio of requests per second of processor time in the turns of one run, of which both servers must have one.
+    func ratio(
+        _ name: BenchServer.Name, to other: BenchServer.Name, over connections: Int
+    ) -> Double {
+        guard let turn = of(name, over: connections).first, let other = of(other, over: connections).first else {
+            return .nan
+        }
+        return turn.requestsPerBusySecond / other.requestsPerBusySecond
     }
 
     /// A row for each server and number of connections, in the order of all names.
     var rows: [FigureReport.Server] {
         Set(map(\.connections)).sorted(by: >).flatMap { connections in
-            BenchServer.Name.allCases.compactMap { over(connections).of($0).row }
+            BenchServer.Name.allCases.compactMap { of($0, over: connections).row }
         }
     }
 
@@ -168,7 +171,7 @@ extension [BenchTurn] {
             FigureReport.Server(
                 name: turn.name, connections: turn.connections,
                 requestsPerSecond: map(\.requestsPerSecond).median.rounded(toDecimals: 0),
-                requestsPerBusySecond: perBusySecond.median.rounded(toDecimals: 0),
+                requestsPerBusySecond: map(\.requestsPerBusySecond).median.rounded(toDecimals: 0),
                 generatorCpuShare: map(\.generatorShare).median.rounded(toDecimals: 2))
         }
     }

@@ -31,6 +31,19 @@ struct FigureTarget: Sendable, CustomStringConvertible {
     var description: String { "\(comparison.rawValue) \(PlainNumber.text(bound))" }
 }
 
+/// The measurement of a figure in one of several runs.
+struct FigureSample: Sendable {
+    let name: String
+    let value: Double
+    let unit: String
+    let target: FigureTarget?
+    let note: String?
+
+    init(_ name: String, _ value: Double, _ unit: String, _ target: FigureTarget? = nil, note: String? = nil) {
+        (self.name, self.value, self.unit, self.target, self.note) = (name, value, unit, target, note)
+    }
+}
+
 /// The result of a long run: figures with targets, and measurements beside them.
 struct FigureReport: Codable, Sendable {
     /// The run in a few words; nil for the bench.
@@ -56,6 +69,19 @@ struct FigureReport: Codable, Sendable {
     ) {
         let figure = MeasuredFigure(name, value, unit, target, note: note)
         if target == nil { measurements.append(figure) } else { figures.append(figure) }
+    }
+
+    /// Adds the median of each figure over several runs, and the last note about it.
+    ///
+    /// A shared machine may be fast in some runs and slow in others. So a ratio is a figure of its own: its median stems
+    /// from one run, unlike the ratio of two medians.
+    mutating func add(mediansOf runs: [[FigureSample]]) {
+        for (index, figure) in (runs.first ?? []).enumerated() {
+            let samples = runs.map { $0[index] }
+            add(
+                figure.name, samples.map(\.value).median, figure.unit, figure.target,
+                note: samples.compactMap(\.note).last)
+        }
     }
 
     /// Adds a number of faults, which must be 0.

@@ -6,35 +6,31 @@ internal import FoundationEssentials
 extension Bench {
     /// Measures shared-cache hits beside redis-benchmark with the same commands. In both cases all share all cores.
     func measureShared() async throws {
-        var hits = Rates(), alone = Rates(), depths = Rates()
-        var gatewayCosts = Rates(), redisCosts = Rates(), operations = Rates()
-        for _ in 0..<plan.runs {
+        try await eachRun { _ in
             try await withFleet(limits: "") { fleet in
                 try await fleet.once(.upstream)
                 let sent = try await fleet.redis.commands { try await fleet.once(.hitShared) }
                 let redisCPU = ProcessTree(root: fleet.redis.server.program.processIdentifier),
                     before = redisCPU.cpuSeconds
                 let cost = try await fleet.load(.hitShared, connections: BenchPlan.manyConnections)
-                redisCosts.append(1e6 * (redisCPU.cpuSeconds - before) / Double(cost.requests))
-                gatewayCosts.append(1e6 * cost.cpuSeconds / Double(cost.requests))
-                operations.append(Double(cost.operations) / Double(cost.requests))
+                let redisCPUSeconds = redisCPU.cpuSeconds - before
                 let depth = max(1, (Double(cost.operations) / Double(max(1, cost.reads))).rounded())
                 let microseconds = try await fleet.redis.microseconds(
                     of: sent, pipeline: Int(depth), seconds: plan.seconds)
-                hits.append(cost.perSecond)
-                alone.append(Double(fleet.receipts) / microseconds * 1e6)
-                depths.append(depth)
+                let alone = Double(fleet.receipts) / microseconds * 1e6
+                return [
+                    .init(
+                        "shared-cache hit over Redis / redis-benchmark doing the same", cost.perSecond / alone, "ratio",
+                        .atLeast(0.6)),
+                    .init("CPU of the gateway for a shared-cache hit", cost.cpuPerRequest, "us", .atMost(70)),
+                    .init("CPU of Redis for it", 1e6 * redisCPUSeconds / Double(cost.requests), "us"),
+                    .init("operations in Redis for it", cost.operationsPerRequest, ""),
+                    .init("shared-cache hits", cost.perSecond, "/s"),
+                    .init("redis-benchmark with the same commands", alone, "/s"),
+                    .init("commands that Redis read at once", depth, ""),
+                ]
             }
         }
-        report.add(
-            "shared-cache hit over Redis / redis-benchmark doing the same", hits.ratio(to: alone), "ratio",
-            .atLeast(0.6))
-        report.add("CPU of the gateway for a shared-cache hit", gatewayCosts.median, "us", .atMost(70))
-        report.add("CPU of Redis for it", redisCosts.median, "us")
-        report.add("operations in Redis for it", operations.median, "")
-        report.add("shared-cache hits", hits.median, "/s")
-        report.add("redis-benchmark with the same commands", alone.median, "/s")
-        report.add("commands that Redis read at once", depths.median, "")
     }
 
     /// Measures the processor time of the gateways and the operations of Redis for a request, by the source of its answer
@@ -69,26 +65,26 @@ extension Bench {
         """
 
     private func add(_ cost: MeasuredFleet.Cost, _ name: String) {
-        report.add("operations in Redis for \(name)", Double(cost.operations) / Double(cost.requests), "")
-        report.add("CPU of the gateways for \(name)", 1e6 * cost.cpuSeconds / Double(cost.requests), "us")
+        report.add("operations in Redis for \(name)", cost.operationsPerRequest, "")
+        report.add("CPU of the gateways for \(name)", cost.cpuPerRequest, "us")
     }
 
     /// Runs the body with a fleet and receipts of paying customers.
-    private func withFleet(
-        gateways: Int = 1, nearCache: Bool = false, limits: String, _ body: (MeasuredFleet) async throws -> Void
-    ) async throws {
+    private func withFleet<Value: Sendable>(
+        gateways: Int = 1, nearCache: Bool = false, limits: String, _ body: (MeasuredFleet) async throws -> Value
+    ) async throws -> Value {
         var shape = FleetShape(gateways: gateways, hasRedis: true, limits: limits)
         // A latest receipt is signed once and given out for an hour.
         shape.apple = try Scenario(yaml: "reissue_seconds: 3600\nstories: {default: renewed}\n")
         // As shipped, with the log of all requests.
         shape.settings["GATEWAY_LOG_REQUESTS"] = "all"
         if !nearCache { shape.settings["GATEWAY_CACHE_NEAR_SIZE"] = "0B" }
-        try await RunningFleet.start(shape, gatewayPath: gatewayPath).whileRunning { fleet in
-            guard let redis = await fleet.redis else { return }
+        return try await RunningFleet.start(shape, gatewayPath: gatewayPath).whileRunning { fleet in
+            guard let redis = await fleet.redis else { throw FleetError.redis(said: "it is not running") }
             let form = RequestForm(target: .loopback(80), mode: .auto, fields: await fleet.authorization)
             let factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes, receiptType: "Production")
             let pool = await factory.fresh(min(500, plan.keys)) { _ in }
-            try await body(
+            return try await body(
                 MeasuredFleet(
                     bench: self, gateways: await fleet.servers, redis: redis, receipts: pool.count,
                     source: .only(.fresh, ReceiptPools(fresh: pool))))
@@ -108,6 +104,9 @@ private struct MeasuredFleet {
         let requests, operations, reads: Int
         let seconds, cpuSeconds: Double
         var perSecond: Double { Double(requests) / seconds }
+        var operationsPerRequest: Double { Double(operations) / Double(requests) }
+        /// In microseconds.
+        var cpuPerRequest: Double { 1e6 * cpuSeconds / Double(requests) }
     }
 
     /// Requests an answer about each receipt from the first gateway, in sequence. Nearly all answers must have the

@@ -14,9 +14,7 @@ extension Bench {
                 let loads = client.requests(receipt, to: gateway.port).map { path, request in
                     ("POST \(path): \(name)", BenchLoad(server: gateway, source: .inTurn([request])))
                 }
-                for (name, rates) in try await rates(of: loads) {
-                    report.add(name, rates.map { 1e6 / $0 }.median, "µs")
-                }
+                try await compare(loads, by: \.microsecondsPerRequest, "µs")
             }
         }
     }

@@ -7,63 +7,63 @@ extension Bench {
         try await withGateway { gateway, group in
             let warm = try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
             let upstream = try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.generator))
-            let behind = ProcessTree(root: upstream.program.processIdentifier)
-            let others =
-                try await quieterGateways(in: group)
-                + servers(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
+            let bare = try await startBareHandler(answerBytes: warm.answerBytes, in: group)
+            let others = [
+                try await startGateway(["GATEWAY_LOG_REQUESTS": "sampled"], as: .gatewaySampled, in: group),
+                try await startGateway(["GATEWAY_LOG_REQUESTS": "none"], as: .gatewayUnlogged, in: group), bare,
+                BenchServer(.nginx, try await group.add(peers.nginx(upstream: upstream.port))),
+                BenchServer(.varnish, try await group.add(peers.varnish(upstream: upstream.port))),
+            ]
             for other in others { try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
-            let few = ([gateway] + others).filter { [.gateway, .nio].contains($0.name) }
-                .map { $0.over(BenchPlan.fewConnections) }
+            let few = [gateway, bare].map { $0.over(BenchPlan.fewConnections) }
             let loads = ([gateway] + others + few).map { server in
                 BenchLoad(
                     server: server, source: repeatedTraffic, outcome: server.name.isGateway ? .hitNear : nil)
             }
-            let turns = try await takeTurns(loads) { load in
-                // Restores what expired while other servers had their turn.
-                try await self.turn(load.server, load.source, seconds: BenchPlan.refreshSeconds)
-                let before = behind.cpuSeconds
-                let turn = try await self.turn(load)
-                guard behind.cpuSeconds - before <= Self.idleShare * plan.seconds else {
-                    throw BenchError.notCached(load.server.name.rawValue)
+            var all: [BenchTurn] = []
+            try await eachRun { run in
+                let turns = try await turns(of: loads, in: run) { load in
+                    try await measureHits(load, before: ProcessTree(root: upstream.program.processIdentifier))
                 }
-                return turn
-            }.flatMap(\.self)
-            report.servers += turns.rows
-            add(turns)
+                all += turns
+                return Self.figures(of: turns)
+            }
+            report.servers += all.rows
         }
+    }
+
+    /// Measures hits; throws if they were not, and the upstream had to answer.
+    private func measureHits(_ load: BenchLoad, before upstream: ProcessTree) async throws -> BenchTurn {
+        // Restores what expired while other servers had their turn.
+        try await turn(load.server, load.source, seconds: BenchPlan.refreshSeconds)
+        let before = upstream.cpuSeconds
+        let turn = try await turn(load)
+        guard upstream.cpuSeconds - before <= Self.idleShare * plan.seconds else {
+            throw BenchError.notCached(load.server.name.rawValue)
+        }
+        return turn
     }
 
     /// The share of its core that an idle upstream may use.
     private static let idleShare = 0.05
 
-    private func quieterGateways(in group: ProgramGroup) async throws -> [BenchServer] {
-        let (sampled, none) = (["GATEWAY_LOG_REQUESTS": "sampled"], ["GATEWAY_LOG_REQUESTS": "none"])
+    private static func figures(of turns: [BenchTurn]) -> [FigureSample] {
+        func ratio(
+            _ name: String, _ server: BenchServer.Name = .gateway, to other: BenchServer.Name,
+            over connections: Int = BenchPlan.manyConnections, _ target: FigureTarget? = nil
+        ) -> FigureSample {
+            .init(
+                "near-cache hit, requests per busy core second\(name)",
+                turns.ratio(server, to: other, over: connections), "ratio", target)
+        }
+        let few = BenchPlan.fewConnections
         return [
-            BenchServer(try await group.add(startGateway(sampled)), as: .gatewaySampled),
-            BenchServer(try await group.add(startGateway(none)), as: .gatewayUnlogged),
+            ratio(" / bare SwiftNIO handler", to: .nio, .atLeast(0.9)),
+            ratio(" / bare SwiftNIO handler, over \(few) connections", to: .nio, over: few, .atLeast(0.9)),
+            ratio(" / nginx caching POST", to: .nginx, .atLeast(4)),
+            ratio(" / Varnish with bodyaccess", to: .varnish, .atLeast(4)),
+            ratio(", log of all requests / no log", to: .gatewayUnlogged, .atLeast(0.9)),
+            ratio(", log sampled / no log", .gatewaySampled, to: .gatewayUnlogged),
         ]
-    }
-
-    private func servers(answerBytes: Int, upstream: Int, in group: ProgramGroup) async throws -> [BenchServer] {
-        [
-            try await startBareHandler(answerBytes: answerBytes, in: group),
-            BenchServer(.nginx, try await group.add(peers.nginx(upstream: upstream))),
-            BenchServer(.varnish, try await group.add(peers.varnish(upstream: upstream))),
-        ]
-    }
-
-    private func add(_ all: [BenchTurn]) {
-        let hits = "near-cache hit, requests per busy core second"
-        let turns = all.over(BenchPlan.manyConnections), few = all.over(BenchPlan.fewConnections)
-        report.add("\(hits) / bare SwiftNIO handler", turns.ratio(.gateway, to: .nio), "ratio", .atLeast(0.9))
-        report.add(
-            "\(hits) / bare SwiftNIO handler, over \(BenchPlan.fewConnections) connections",
-            few.ratio(.gateway, to: .nio), "ratio", .atLeast(0.9))
-        report.add("\(hits) / nginx caching POST", turns.ratio(.gateway, to: .nginx), "ratio", .atLeast(4))
-        report.add("\(hits) / Varnish with bodyaccess", turns.ratio(.gateway, to: .varnish), "ratio", .atLeast(4))
-        report.add(
-            "\(hits), log of all requests / no log", turns.ratio(.gateway, to: .gatewayUnlogged), "ratio",
-            .atLeast(0.9))
-        report.add("\(hits), log sampled / no log", turns.ratio(.gatewaySampled, to: .gatewayUnlogged), "ratio")
     }
 }

@@ -18,10 +18,11 @@ extension Bench {
     private func measureCustomers(_ gateway: BenchServer, _ pool: [PooledRequest]) async throws {
         for count in tenfold(from: 1, to: pool.count) {
             let source = TrafficSource.only(.fresh, ReceiptPools(fresh: Array(pool.prefix(count))))
-            let load = BenchLoad(server: gateway, source: source, outcome: .hitNear)
-            try await addCost(of: load, "with \(count.grouped) \(count > 1 ? "customers" : "customer")") {
+            try await eachRun { _ in
                 // Each answer is computed once: other answers have expired meanwhile.
                 try await turn(gateway, source, requests: count)
+                let customers = "with \(count.grouped) \(count > 1 ? "customers" : "customer")"
+                return [try await cost(of: gateway, source, customers)]
             }
         }
     }
@@ -30,43 +31,39 @@ extension Bench {
     private func measureConnectionCounts(_ gateway: BenchServer, beside ceiling: BenchServer) async throws {
         for count in tenfold(from: 10, to: plan.idleConnections) {
             let name = "over \(count.grouped) connections"
-            var bare = Rates()
-            let load = BenchLoad(server: gateway.over(count), source: repeatedTraffic, outcome: .hitNear)
-            try await addCost(of: load, name) {
-                let turn = try await turn(ceiling.over(count), repeatedTraffic, seconds: plan.seconds)
-                bare.append(turn.requestsPerBusySecond)
-                try await self.turn(gateway, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+            try await eachRun { _ in
+                let bare = try await turn(ceiling.over(count), repeatedTraffic, seconds: plan.seconds)
+                try await turn(gateway, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+                return [
+                    try await cost(of: gateway.over(count), repeatedTraffic, name),
+                    .init("CPU of the bare SwiftNIO handler \(name)", bare.microsecondsPerRequest, "us"),
+                ]
             }
-            report.add("CPU of the bare SwiftNIO handler \(name)", 1e6 / bare.median, "us")
         }
     }
 
     /// Measures a gateway with an event loop on each of two cores. The generator shares them.
     private func measureEventLoops() async throws {
         guard cores.all.count > 1 else { return }
-        var alone = Rates(), both = Rates()
-        for _ in 0..<plan.runs {
-            try await withGateway { gateway, _ in alone.append(try await saturation(of: gateway).requestsPerBusySecond)
+        try await eachRun { _ in
+            let alone = try await withGateway { gateway, _ in
+                try await saturation(of: gateway).requestsPerBusySecond
             }
-            try await ProgramGroup().whileRunning { group in
-                let gateway = try await group.add(RunningGateway.start(gatewayPath, localSettings))
-                both.append(try await saturation(of: BenchServer(gateway)).requestsPerBusySecond)
+            let both = try await RunningGateway.start(gatewayPath, localSettings).whileRunning { gateway in
+                try await saturation(of: BenchServer(gateway)).requestsPerBusySecond
             }
+            return [
+                .init(
+                    "near-cache hits of two event loops on two cores / of one, per processor time x 2",
+                    2 * both / alone, "ratio", .atLeast(1.9))
+            ]
         }
-        report.add(
-            "near-cache hits of two event loops on two cores / of one, per processor time x 2",
-            2 * both.ratio(to: alone),
-            "ratio", .atLeast(1.9))
     }
 
-    /// Reports the processor time of a hit.
-    /// - Parameter warm: fills the near cache before each run.
-    private func addCost(of load: BenchLoad, _ name: String, after warm: () async throws -> Void) async throws {
-        let turns = try await takeTurns([load]) { load in
-            try await warm()
-            return try await turn(load)
-        }
-        report.add("CPU of a near-cache hit \(name)", 1e6 / turns[0].perBusySecond.median, "us")
+    /// Measures the processor time of a hit.
+    private func cost(of gateway: BenchServer, _ source: TrafficSource, _ name: String) async throws -> FigureSample {
+        let turn = try await turn(BenchLoad(server: gateway, source: source, outcome: .hitNear))
+        return FigureSample("CPU of a near-cache hit \(name)", turn.microsecondsPerRequest, "us")
     }
 
     /// Returns the first number and its tenfold, again and again, up to the last number.

@@ -8,8 +8,7 @@ extension Bench {
     /// verification of what is signed in the answer (three items on average), and its half of the client's request and of
     /// the stored result. Each customer is looked up once, by a transaction ID.
     func measureServerAPI() async throws {
-        var costs = Rates(), calls = Rates()
-        for _ in 0..<plan.runs {
+        try await eachRun { _ in
             try await RunningFleet.start(FleetShape(hasServerAPI: true), gatewayPath: gatewayPath).whileRunning {
                 fleet in
                 let source = customerTraffic(await fleet.authorization)
@@ -19,12 +18,16 @@ extension Bench {
                 let turn = try await turn(gateway, source, requests: Self.measuredCustomers)
                 try check(turn, .upstream, share: 0.95)
                 let count = Double(max(1, await fleet.questions - before))
-                costs.append(1e6 * turn.serverCPUSeconds / count)
-                calls.append(count / Double(max(1, turn.requests)))
+                return [
+                    .init(
+                        "CPU of a gateway for a call of the App Store Server API", 1e6 * turn.serverCPUSeconds / count,
+                        "us", .atMost(300)),
+                    .init(
+                        "calls of the App Store Server API for a new customer",
+                        count / Double(max(1, turn.requests)), ""),
+                ]
             }
         }
-        report.add("CPU of a gateway for a call of the App Store Server API", costs.median, "us", .atMost(300))
-        report.add("calls of the App Store Server API for a new customer", calls.median, "")
     }
 
     private static let warmupCustomers = 100

@@ -7,37 +7,36 @@ extension Bench {
             let saturation = try await saturation(of: gateway)
             let answerBytes = saturation.answerBytes, rate = saturation.requestsPerSecond / 2
             let ceiling = try await startBareHandler(answerBytes: answerBytes, in: group)
-            var ours = Tails(), bare = Tails()
-            for _ in 0..<plan.runs {
-                ours.append(try await tail(of: gateway, rate: rate))
-                bare.append(try await tail(of: ceiling, rate: rate))
+            try await eachRun { _ in
+                let ours = try await open(gateway, rate: rate), bare = try await open(ceiling, rate: rate)
+                return Self.figures(ours, beside: bare, rate: rate)
             }
-            add(ours, bare, rate: rate)
         }
     }
 
-    private func tail(of server: BenchServer, rate: Double) async throws -> LoadMeasurements {
+    private func open(_ server: BenchServer, rate: Double) async throws -> LoadMeasurements {
         // Restores what expired while the other server had its turn.
         try await turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
-        let load = openPlan(for: server.port, rate: rate, seconds: plan.seconds)
-        return try await drive(load, repeatedTraffic)
+        return try await drive(openPlan(for: server.port, rate: rate, seconds: plan.seconds), repeatedTraffic)
     }
 
-    private func add(_ ours: Tails, _ bare: Tails, rate: Double) {
-        let late = max(ours.lateShares.median, bare.lateShares.median), tail = bare.p99.median
+    private static func figures(
+        _ ours: LoadMeasurements, beside bare: LoadMeasurements, rate: Double
+    ) -> [FigureSample] {
+        let late = max(ours.lateShare, bare.lateShare)
         let lateness =
-            late <= GeneratorLimits().maximumLateShare
-            ? "" : "; the generator sent \((100 * late).fixed(1)) % of the requests late, which counts as waiting"
-        let beside = "the bare SwiftNIO handler: "
-        report.add(
-            "p99 / p50 at half of saturation", ours.ratios.median, "ratio", .atMost(3),
-            note: "\(beside)\(bare.ratios.median.fixed(1))\(lateness)")
-        report.add("p99 at half of saturation", ours.p99.median, "ms", .atMost(2), note: "\(beside)\(tail.fixed(2)) ms")
-        report.add("half of saturation", rate, "/s")
-        report.add("p50 at half of saturation", ours.p50.median, "ms")
-        report.add("p50 of the bare SwiftNIO handler at this rate", bare.p50.median, "ms")
-        report.add("p99 of the bare SwiftNIO handler at this rate", tail, "ms")
-        report.add("p99 at half of saturation / bare SwiftNIO handler", ours.p99.ratio(to: bare.p99), "ratio")
+            late > GeneratorLimits().maximumLateShare
+            ? "the generator sent \((100 * late).fixed(1)) % of the requests late, which counts as waiting" : nil
+        return [
+            .init("p99 / p50 at half of saturation", ours.p99 / ours.p50, "ratio", .atMost(3), note: lateness),
+            .init("p99 at half of saturation", ours.p99, "ms", .atMost(2)),
+            .init("half of saturation", rate, "/s"),
+            .init("p50 at half of saturation", ours.p50, "ms"),
+            .init("p50 of the bare SwiftNIO handler at this rate", bare.p50, "ms"),
+            .init("p99 of the bare SwiftNIO handler at this rate", bare.p99, "ms"),
+            .init("p99 / p50 of the bare SwiftNIO handler at this rate", bare.p99 / bare.p50, "ratio"),
+            .init("p99 at half of saturation / bare SwiftNIO handler", ours.p99 / bare.p99, "ratio"),
+        ]
     }
 
     /// Measures the near-cache hits of a warm gateway in a second.
@@ -53,22 +52,22 @@ extension Bench {
             let flood = TrafficSource.only(.forged, ReceiptPools(repeated: repeated))
             try await turn(server, repeatedTraffic, seconds: plan.warmupSeconds)
             let refused = try await turn(server, flood, seconds: plan.seconds).requestsPerSecond
-            var alone = Rates(), beside = Rates(), shares = Rates()
-            for _ in 0..<plan.runs {
-                alone.append(try await genuine(server).tail)
-                let run = try await genuine(server, beside: flood, rate: 2 * refused)
-                beside.append(run.tail)
-                shares.append(run.generatorShare)
+            try await eachRun { _ in
+                let alone = try await genuine(server).tail
+                let (beside, share) = try await genuine(server, beside: flood, rate: 2 * refused)
+                let isBusy = share > BenchTurn.saturation
+                return [
+                    .init(
+                        "genuine p99 beside a forged flood at twice saturation / alone", beside / alone, "ratio",
+                        .atMost(2),
+                        note: isBusy
+                            ? "the generator's core had nothing left to give: some of the wait is its own" : nil),
+                    .init("forged receipts refused at saturation", refused, "/s"),
+                    .init("genuine p99 at 1,000/s alone", alone, "ms"),
+                    .init("genuine p99 at 1,000/s beside the flood", beside, "ms"),
+                    .init("generator's core beside the flood", 100 * share, "%"),
+                ]
             }
-            let isBusy = shares.median > BenchTurn.saturation
-            report.add(
-                "genuine p99 beside a forged flood at twice saturation / alone", beside.ratio(to: alone), "ratio",
-                .atMost(2),
-                note: isBusy ? "the generator's core had nothing left to give: some of the wait is its own" : nil)
-            report.add("forged receipts refused at saturation", refused, "/s")
-            report.add("genuine p99 at 1,000/s alone", alone.median, "ms")
-            report.add("genuine p99 at 1,000/s beside the flood", beside.median, "ms")
-            report.add("generator's core beside the flood", 100 * shares.median, "%")
         }
     }
 
@@ -102,20 +101,12 @@ extension Bench {
         }
         flooding?.stop()
         let share = genuine.cpuShare(workers: 1) + (try await flooded?.cpuShare(workers: 1) ?? 0)
-        return (genuine.response.milliseconds(atPercentile: 99) ?? .infinity, share)
+        return (genuine.p99, share)
     }
 }
 
-/// The response times of several runs, in milliseconds.
-private struct Tails {
-    private(set) var p50 = Rates(), p99 = Rates(), ratios = Rates(), lateShares = Rates()
-
-    mutating func append(_ run: LoadMeasurements) {
-        let middle = run.response.milliseconds(atPercentile: 50) ?? .infinity
-        let tail = run.response.milliseconds(atPercentile: 99) ?? .infinity
-        p50.append(middle)
-        p99.append(tail)
-        ratios.append(tail / middle)
-        lateShares.append(run.lateShare)
-    }
+extension LoadMeasurements {
+    /// Percentiles of the response in milliseconds; infinite if nothing was answered.
+    fileprivate var p50: Double { response.milliseconds(atPercentile: 50) ?? .infinity }
+    fileprivate var p99: Double { response.milliseconds(atPercentile: 99) ?? .infinity }
 }

@@ -21,7 +21,7 @@ extension Bench {
             let loads = sources.map { name, source in
                 ("POST /v1/verify: \(name)", BenchLoad(server: gateway, source: source, outcome: .local))
             }
-            for (name, rates) in try await rates(of: loads) { report.add(name, rates.median, "per busy second") }
+            try await compare(loads, by: \.requestsPerBusySecond, "per busy second")
         }
     }
 
@@ -38,23 +38,27 @@ extension Bench {
             "GATEWAY_NOTIFICATIONS_ALLOW_VOLATILE": "true",
         ]
         try await withGateway(settings) { gateway, _ in
-            var rates = Rates()
-            for run in 0...plan.runs {
-                let source = try await notifications(of: run, signedBy: pki)
-                let turn = try await turn(gateway, source, requests: plan.notifications)
-                try check(turn, .ok)
-                if run > 0 { rates.append(turn.requestsPerBusySecond) }
+            // The first notifications warm the gateway up.
+            try await sendNotifications(to: gateway, signedBy: pki, seed: 0)
+            try await eachRun { run in
+                let turn = try await sendNotifications(to: gateway, signedBy: pki, seed: UInt64(run) + 1)
+                return [
+                    .init("POST /apple/notifications: one notification", turn.requestsPerBusySecond, "per busy second")
+                ]
             }
-            report.add("POST /apple/notifications: one notification", rates.median, "per busy second")
         }
     }
 
-    private func notifications(of run: Int, signedBy pki: TransactionPKI) async throws -> TrafficSource {
-        let form = RequestForm(
-            target: .loopback(80), mode: nil, fields: [],
-            content: .notification)
-        let factory = NotificationFactory(pki: pki, form: form, seed: UInt64(run))
+    @discardableResult
+    private func sendNotifications(
+        to gateway: BenchServer, signedBy pki: TransactionPKI, seed: UInt64
+    ) async throws -> BenchTurn {
+        let form = RequestForm(target: .loopback(80), mode: nil, fields: [], content: .notification)
+        let factory = NotificationFactory(pki: pki, form: form, seed: seed)
         let notifications = await factory.requests(plan.notifications, until: .now)
-        return .only(.notification, ReceiptPools(notifications: notifications))
+        let source = TrafficSource.only(.notification, ReceiptPools(notifications: notifications))
+        let turn = try await turn(gateway, source, requests: plan.notifications)
+        try check(turn, .ok)
+        return turn
     }
 }

@@ -22,17 +22,18 @@ extension Bench {
                     BenchLoad(server: nio.over(connections), source: repeatedTraffic),
                 ]
             }
-            var floors: [Int: Rates] = [:]
-            let turns = try await takeTurns(loads) { load in
-                if load.server.name == .gateway {
-                    floors[load.server.connections, default: []].append(
-                        try floor.receiptsPerSecond(of: Entrant(implementation: .floor, threads: 1)))
+            try await eachRun { run in
+                var floors: [Int: Double] = [:]
+                let turns = try await turns(of: loads, in: run) { load in
+                    if load.server.name == .gateway {
+                        floors[load.server.connections] = try floor.receiptsPerSecond(
+                            of: Entrant(implementation: .floor, threads: 1))
+                    }
+                    return try await turn(load)
                 }
-                return try await turn(load)
-            }
-            for (number, connections) in counts.enumerated() {
-                let (gateway, nio) = (turns[2 * number].perBusySecond, turns[2 * number + 1].perBusySecond)
-                add(gateway, beside: nio, floors[connections] ?? [], "over \(connections) connections")
+                return counts.enumerated().flatMap { number, connections in
+                    Self.figures(turns[2 * number], beside: turns[2 * number + 1], floor: floors[connections] ?? .nan)
+                }
             }
         }
     }
@@ -46,14 +47,19 @@ extension Bench {
 
     private static let floorReceipts = 64
 
-    private func add(_ gateway: Rates, beside nio: Rates, _ floors: Rates, _ load: String) {
-        let physical = nio.combined(with: floors)
+    /// Returns the figures of a run: a request that passes the handler and the verification takes both times.
+    /// - Parameter floor: the receipts that the cryptography alone allows in a second.
+    static func figures(_ gateway: BenchTurn, beside nio: BenchTurn, floor: Double) -> [FigureSample] {
+        let physical = 1 / (1 / nio.requestsPerBusySecond + 1 / floor)
+        let load = "over \(gateway.connections) connections"
         let name = "local verification of distinct receipts, \(load)"
-        report.add(
-            "\(name) / (1 / (1/ceiling + crypto floor))", gateway.ratio(to: physical), "ratio",
-            .atLeast(0.7))
-        report.add("CPU of the gateway for \(name)", 1e6 / gateway.median, "us")
-        report.add("crypto floor of the same receipts, \(load)", floors.median, "/s")
+        return [
+            .init(
+                "\(name) / (1 / (1/ceiling + crypto floor))", gateway.requestsPerBusySecond / physical, "ratio",
+                .atLeast(0.7)),
+            .init("CPU of the gateway for \(name)", gateway.microsecondsPerRequest, "us"),
+            .init("crypto floor of the same receipts, \(load)", floor, "/s"),
+        ]
     }
 
     /// Measures bytes to verified evidence in this process: a known chain, three purchases in an app receipt.
@@ -86,21 +92,14 @@ extension Bench {
     }
 }
 
-extension Rates {
-    /// Returns the rates of requests that pass both: the times add up, run by run.
-    func combined(with other: Rates) -> Rates { zip(self, other).map { 1 / (1 / $0 + 1 / $1) } }
-}
-
 extension Bench {
     /// Measures the time from the beginning of a process to its first verdict.
     func measureStart() async throws {
-        var times = Rates()
-        // The first run reads the program from the disk.
-        for run in 0...plan.runs {
-            let milliseconds = try await coldStart()
-            if run > 0 { times.append(milliseconds) }
+        // The first start reads the program from the disk.
+        _ = try await coldStart()
+        try await eachRun { _ in
+            [.init("cold start to the first verified receipt", try await coldStart(), "ms", .atMost(100))]
         }
-        report.add("cold start to the first verified receipt", times.median, "ms", .atMost(100))
     }
 
     private func coldStart() async throws -> Double {
