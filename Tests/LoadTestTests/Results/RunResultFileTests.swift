@@ -26,17 +26,15 @@ struct RunResultFileTests {
 
     @Test func `a member that is missing or of another type is named with its place`() throws {
         let text = try JSONOutput.of(Self.sample)
-        let missing = text.replacingOccurrences(of: #""from_per_second" : 300,"#, with: "")
-        #expect(throws: RunResultFault.member("plan.stages[0].from_per_second", "is missing")) {
-            try RunResultFile.read(Array(missing.utf8))
-        }
-        let moment = text.replacingOccurrences(of: #""started_at" : "2026"#, with: #""started_at" : "26"#)
-        #expect(throws: RunResultFault.member("started_at", "is no moment like 2026-11-21T18:26:32Z")) {
-            try RunResultFile.read(Array(moment.utf8))
-        }
-        let other = text.replacingOccurrences(of: #""workers" : 2"#, with: #""workers" : "two""#)
-        #expect(throws: RunResultFault.member("plan.workers", "is no Int")) {
-            try RunResultFile.read(Array(other.utf8))
+        for (old, new, place) in [
+            (#""from_per_second" : 300,"#, "", "plan.stages.0.fromPerSecond: "),
+            (#""started_at" : "2026"#, #""started_at" : "26"#, "startedAt: is no moment like 2026-11-21T18:26:32Z"),
+            (#""workers" : 2"#, #""workers" : "two""#, "plan.workers: "),
+        ] {
+            let fault = #expect(throws: RunResultFault.self) {
+                try RunResultFile.read(Array(text.replacingOccurrences(of: old, with: new).utf8))
+            }
+            #expect("\(try #require(fault))".hasPrefix("this is no result of a load run. \(place)"))
         }
     }
 

@@ -56,9 +56,9 @@ struct RunText {
     }
 
     private var outcomes: String {
-        let all = max(1, result.outcomes.reduce(0) { $0 + $1.count })
+        let all = result.outcomes.reduce(0) { $0 + Double($1.count) }
         let rows = result.outcomes.map { row in
-            [row.outcome, row.count.grouped, (100 * Double(row.count) / Double(all)).fixed(2) + " %"]
+            [row.outcome, row.count.grouped, (100 * Double(row.count) / all).fixed(2) + " %"]
                 + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.fourDigits ?? "–" }
         }
         let header = ["outcome", "requests", "share", "p50 ms", "p99 ms", "max ms"]

@@ -167,11 +167,11 @@ extension Double? {
 
 extension Double {
     /// As a rate: whole, unless it is small.
-    var asRate: String { self >= 10 || self == rounded() ? Int(rounded()).grouped : fixed(2) }
+    var asRate: String { self >= 10 || self == rounded() ? grouped(0) : fixed(2) }
 
     var fourDigits: String {
         switch magnitude {
-        case 1000...: Int(rounded()).grouped
+        case 1000...: grouped(0)
         case 100...: fixed(1)
         case 10...: fixed(2)
         case 0: "0"

@@ -38,21 +38,15 @@ enum FileError: Error, Hashable, CustomStringConvertible {
 
     /// Reads a whole file, which may be a pipe, or a device without an end; `-` is standard input.
     static func bytes(of path: String, atMost most: Int) throws(FileError) -> [UInt8] {
-        let bytes = try beginning(of: path, atMost: most)
-        guard bytes.count <= most else { throw .tooLarge(path: path, most: most) }
-        return bytes
-    }
-
-    /// Reads a file up to one byte more than `most`.
-    static func beginning(of path: String, atMost most: Int) throws(FileError) -> [UInt8] {
+        var bytes: [UInt8] = []
         do {
             let file = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: path))
-            var bytes: [UInt8] = []
             while bytes.count <= most, let part = try file.read(upToCount: 1 << 20), !part.isEmpty { bytes += part }
-            return bytes
         } catch {
             throw .notReadable(path: path)
         }
+        guard bytes.count <= most else { throw .tooLarge(path: path, most: most) }
+        return bytes
     }
 
     /// Writes the whole text or nothing.

@@ -28,7 +28,7 @@ struct ReportCommand: ParsableCommand {
     func run() throws {
         // Once: it may be a pipe.
         let text = try RunResultFile.bytes(of: result)
-        let figures = (try? RunResultFile.tree(of: text)).flatMap { _ in try? JSONOutput.read(text) as FigureReport }
+        let figures: FigureReport? = try? JSONOutput.read(text)
         let page = try figures?.page ?? RunResultFile.read(text, from: result).page
         try page.write(to: output ?? (result.hasSuffix(".json") ? result.dropLast(5) : result[...]) + ".html")
     }

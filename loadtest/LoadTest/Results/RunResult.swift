@@ -61,8 +61,6 @@ enum RunResultLimits {
     static let seconds = 86_400
     static let points = 86_400
     static let series = 2000
-    /// Larger numbers cannot be told apart from their neighbours in JSON.
-    static let number = 9e15
 }
 
 // MARK: - Plan and machine

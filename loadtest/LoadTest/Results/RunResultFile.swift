@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
-internal import JSON
-
-/// Reads the results of runs. A file may come from a third party, and may be a pipe, or a device without an end.
+/// Reads the results of runs. A file may be a pipe, or a device without an end.
 enum RunResultFile {
-    private static let limits = JSONValue.Limits(bytes: 64 << 20, depth: 8, values: 4_000_000)
+    private static let maximumBytes = 64 << 20
+
+    /// The member that tells what the other members mean.
+    private struct Header: Decodable {
+        let schema: Int
+    }
+
+    static func bytes(of path: String) throws(FileError) -> [UInt8] {
+        try FileError.bytes(of: path, atMost: maximumBytes)
+    }
 
     static func read(_ path: String) throws -> RunResult { try read(try bytes(of: path), from: path) }
 
@@ -14,88 +20,44 @@ enum RunResultFile {
     }
 
     static func read(_ text: [UInt8]) throws(RunResultFault) -> RunResult {
-        // First, since another version may have other members.
-        guard let schema = try tree(of: text)["schema"]?.number?.integer else { throw .notAResult }
-        guard schema == RunResult.schema else { throw .otherSchema(schema) }
         do {
+            // First, since another version may have other members.
+            let header: Header = try JSONOutput.read(text)
+            guard header.schema == RunResult.schema else { throw RunResultFault.otherSchema(header.schema) }
             return try JSONOutput.read(text)
         } catch {
-            throw (error as? DecodingError)?.fault ?? .notAResult
-        }
-    }
-
-    /// Returns at most one byte more than a result may have.
-    static func bytes(of path: String) throws(FileError) -> [UInt8] {
-        try FileError.beginning(of: path, atMost: limits.bytes)
-    }
-
-    /// Returns JSON whose numbers can be added, and converted to `Int`: larger and negative ones are no run's.
-    static func tree(of text: [UInt8]) throws(RunResultFault) -> JSONValue {
-        let tree: JSONValue
-        do throws(JSONFault) {
-            tree = try JSONValue(parsing: text, limits: limits)
-        } catch {
-            throw .notJSON("\(error)")
-        }
-        try check(tree, at: "")
-        return tree
-    }
-
-    /// Only values of metrics, and figures of a bench, may be below zero; a seed may be any number.
-    private static func check(_ value: JSONValue, at place: String) throws(RunResultFault) {
-        func inside(_ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
-        switch value.content {
-        case .object(let members): for member in members { try check(member.value, at: inside("\(member.name)")) }
-        case .array(let elements):
-            for (index, element) in elements.enumerated() { try check(element, at: "\(place)[\(index)]") }
-        case .number(let number) where place != "plan.seed":
-            let number = Double(number.text) ?? .nan
-            let isSigned = ["metrics[", "figures[", "measurements["].contains(where: place.hasPrefix)
-            guard number >= 0 || isSigned else { throw .member(place, "must be 0 or more") }
-            guard number.magnitude <= RunResultLimits.number else { throw .member(place, "is too large") }
-        case .number, .string, .bool, .null: break
+            throw error as? RunResultFault ?? .notAResult((error as? DecodingError)?.reason ?? "\(error)")
         }
     }
 }
 
 enum RunResultFault: Error, Hashable, CustomStringConvertible {
-    case notJSON(String)
-    case notAResult
-    case otherSchema(Int64)
-    /// A member is missing, or has another type or form.
-    case member(String, String)
+    case notAResult(String)
+    case otherSchema(Int)
 
     var description: String {
         switch self {
-        case .notJSON(let reason): "this is no JSON that could be a result: \(reason)"
-        case .notAResult: "this is no result of a load run: it has no number 'schema'"
+        case .notAResult(let reason): "this is no result of a load run. \(reason)"
         case .otherSchema(let schema):
             "this result has schema \(schema), and this program reads schema \(RunResult.schema): use the version of "
                 + "receipt-loadtest that wrote it"
-        case .member(let place, let reason): "\(place): \(reason)"
         }
     }
 }
 
 extension DecodingError {
-    fileprivate var fault: RunResultFault {
+    /// `plan.workers: Expected to decode Int but found a string instead.`
+    fileprivate var reason: String {
         switch self {
-        case .keyNotFound(let key, let context): .member(Self.place(context.codingPath + [key]), "is missing")
-        case .typeMismatch(let type, let context): .member(Self.place(context.codingPath), "is no \(type)")
-        case .valueNotFound(_, let context): .member(Self.place(context.codingPath), "is null")
-        // The decoder names no place for a fraction in place of a whole number.
-        case .dataCorrupted(let context) where context.codingPath.isEmpty: .notJSON("a number is no whole number")
-        case .dataCorrupted(let context): .member(Self.place(context.codingPath), context.debugDescription)
-        @unknown default: .notAResult
+        case .keyNotFound(let key, let context): Self.reason(context, at: context.codingPath + [key])
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            Self.reason(context, at: context.codingPath)
+        @unknown default: "\(self)"
         }
     }
 
-    /// Returns `plan.stages[2].seconds`.
-    private static func place(_ keys: [any CodingKey]) -> String {
-        keys.reduce("") { place, key in
-            if let index = key.intValue { return "\(place)[\(index)]" }
-            let member = key.stringValue.replacing(/[A-Z]/) { "_" + $0.output.lowercased() }
-            return place.isEmpty ? member : "\(place).\(member)"
-        }
+    private static func reason(_ context: Context, at path: [any CodingKey]) -> String {
+        let place = path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        return place.isEmpty ? context.debugDescription : "\(place): \(context.debugDescription)"
     }
 }

@@ -150,9 +150,7 @@ struct SeriesCollection: Sendable {
             sums[Key(rule: rule, labels: labels), default: 0] += sample.value
         }
         for (key, value) in sums {
-            guard points[key] != nil || points.count < RunResultLimits.series,
-                value.magnitude <= RunResultLimits.number
-            else { continue }
+            guard points[key] != nil || points.count < RunResultLimits.series else { continue }
             guard points[key, default: []].count < RunResultLimits.points else { continue }
             points[key, default: []].append(RunResult.Point(x: second.rounded(toDecimals: 3), y: value))
         }
