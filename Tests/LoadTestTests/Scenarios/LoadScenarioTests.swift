@@ -86,10 +86,7 @@ struct LoadScenarioTests {
             "  - {at: 2s, start: verify_receipt}")
         #expect(scenario.events.map(\.action) == [.kill(.verifyReceipt), .start(.verifyReceipt)])
         #expect(scenario.events.map { "\($0.action)" } == ["kill verify_receipt", "start verify_receipt"])
-        let run = ScenarioRun(
-            scenario: scenario, scale: ScenarioScale(time: 2),
-            source: .inTurn([RequestForm.request("GET", try LoadTarget("http://h"), [], body: nil)]))
-        let checked = run.checkedCalls(
+        let checked = ScenarioRun(scenario: scenario, scale: ScenarioScale(time: 2)).checkedCalls(
             [[.verifyReceipt: 5, .serverAPI: 5], [.verifyReceipt: 5, .serverAPI: 15]],
             until: [.verifyReceipt: 90, .serverAPI: 90])
         #expect(checked.map(\.expression) == ["verify_receipt<=0 from 2s", "server_api>10 from 2s"])

@@ -3,7 +3,6 @@
 internal import AppleSimulator
 internal import ArgumentParser
 internal import ReceiptForge
-internal import UnixSignals
 
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -118,14 +117,11 @@ struct AppleCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Trapped before anything listens, so that a reader of the lines can end the program.
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let apple = try await start()
-        let key = try pki.map { try APIKeyFile(folder: $0) }
-        StandardOutput.write(
-            "production \(apple.productionURL)\nsandbox \(apple.sandboxURL)\n" + (key?.clientsFileLines ?? ""))
-        for await _ in signals { break }
-        await apple.stop()
+        try await Interruptible.serve {
+            let apple = try await start(), key = try pki.map { try APIKeyFile(folder: $0) }
+            let urls = "production \(apple.productionURL)\nsandbox \(apple.sandboxURL)\n"
+            return (apple, urls + (key?.clientsFileLines ?? ""))
+        }
     }
 
     /// Returns the running servers that the options describe.

@@ -16,20 +16,28 @@ struct TLSFolder {
         }
     }
 
-    /// The keys follow from a number that is not kept: other machines' clients may come to trust `ca.pem`.
+    /// Returns an identity that is not kept, below a new `ca.pem`.
+    func expiredIdentity() throws(TLSFolderError) -> TLSIdentity {
+        let authority = try makeAuthority()
+        return authority.expiredIdentity(forHosts: Self.hosts)
+    }
+
     private func makeIdentity() throws(TLSFolderError) -> TLSIdentity {
-        let authority = TLSAuthority(seed: UInt64.random(in: 0...UInt64.max))
-        let identity = authority.identity(forHosts: ["localhost", "127.0.0.1"])
-        do {
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-            try write(identity.privateKeyPEM, to: "server.key", permissions: 0o600)
-            try write(authority.certificatePEM, to: "ca.pem")
-            try write(identity.certificatePEM, to: "server.pem")
-        } catch {
-            throw .notWritable(path: path)
-        }
+        let authority = try makeAuthority()
+        let identity = authority.identity(forHosts: Self.hosts)
+        try write(identity.privateKeyPEM, to: "server.key", permissions: 0o600)
+        try write(identity.certificatePEM, to: "server.pem")
         return identity
     }
+
+    /// The keys follow from a number that is not kept: other machines' clients may come to trust `ca.pem`.
+    private func makeAuthority() throws(TLSFolderError) -> TLSAuthority {
+        let authority = TLSAuthority(seed: UInt64.random(in: 0...UInt64.max))
+        try write(authority.certificatePEM, to: "ca.pem")
+        return authority
+    }
+
+    private static let hosts = ["localhost", "127.0.0.1"]
 
     private var url: URL { URL(filePath: path, directoryHint: .isDirectory) }
 
@@ -37,10 +45,15 @@ struct TLSFolder {
         try? String(contentsOf: url.appending(path: file), encoding: .utf8)
     }
 
-    private func write(_ text: String, to file: String, permissions: Int = 0o644) throws {
+    private func write(_ text: String, to file: String, permissions: Int = 0o644) throws(TLSFolderError) {
         let file = url.appending(path: file)
-        try Data(text.utf8).write(to: file, options: .atomic)
-        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file.path)
+        do {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file, options: .atomic)
+            try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file.path)
+        } catch {
+            throw .notWritable(path: path)
+        }
     }
 }
 

@@ -85,7 +85,7 @@ struct CorpusCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        print(try await write())
+        StandardOutput.write(try await write() + "\n")
     }
 
     static let defaultSeed: UInt64 = 1

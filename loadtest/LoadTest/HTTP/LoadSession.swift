@@ -16,7 +16,7 @@ final class LoadSession: Sendable {
     ///
     /// - Parameters:
     ///   - second: receives each second as it ends.
-    ///   - meanwhile: begins with the first request, and is cancelled at the end.
+    ///   - meanwhile: begins with the first request, is cancelled at the end, and ends before `extras`.
     ///   - extras: returns what neither the generator nor `metrics` measures, after the end.
     func result(
         _ description: RunResult.Plan, watching metrics: MetricWatch = MetricWatch([]),
@@ -45,20 +45,23 @@ final class LoadSession: Sendable {
     ) async throws -> LoadMeasurements {
         // Whatever asks this program to end, the terminal is given back first.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigquit)
-        var helpers = [Task { for await _ in signals { stop() } }]
-        var watch = Task {}, origin = ContinuousClock.now
-        defer { for helper in helpers + [watch] { helper.cancel() } }
+        let ending = Task { for await _ in signals { stop() } }
+        var beside = Task {}, origin = ContinuousClock.now
+        defer { for task in [ending, beside] { task.cancel() } }
         let measurements = try await run.run { event in
             switch event {
             case .began(let start):
                 origin = start
-                watch = Task { await metrics.run(from: start) }
-                helpers.append(Task { await meanwhile(start) })
+                beside = Task {
+                    async let watching: Void = metrics.run(from: start)
+                    await meanwhile(start)
+                    await watching
+                }
             case .second(let slice): second(slice)
             }
         }
-        watch.cancel()
-        await watch.value
+        beside.cancel()
+        await beside.value
         await metrics.look(from: origin)
         return measurements
     }

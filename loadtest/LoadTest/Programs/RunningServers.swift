@@ -21,33 +21,27 @@ struct ListeningProgram: RunningProgram {
 }
 
 struct RunningGateway: RunningProgram {
+    typealias Ports = (data: ReservedPort, admin: ReservedPort)
+
     var dataPort: Int { ports.data.number }
     var adminPort: Int { ports.admin.number }
-    let ports: (data: ReservedPort, admin: ReservedPort)
+    let ports: Ports
     let program: ChildProgram
 
-    /// Starts the program and waits until it listens, at the ports of an earlier gateway or at new ports.
+    /// Starts the program at the ports of an earlier gateway or at new ports.
+    /// - Parameter isAwaited: true to return when it listens.
     static func start(
-        _ path: String, _ settings: [String: String], at earlier: (data: ReservedPort, admin: ReservedPort)? = nil,
-        core: Int? = nil
-    ) async throws -> RunningGateway {
-        let gateway = try await launch(path, settings, at: earlier, core: core)
-        try await gateway.program.listens(at: gateway.dataPort, gateway.adminPort)
-        return gateway
-    }
-
-    /// Starts the program and does not wait.
-    static func launch(
-        _ path: String, _ settings: [String: String], at earlier: (data: ReservedPort, admin: ReservedPort)? = nil,
-        core: Int? = nil
+        _ path: String, _ settings: [String: String], at earlier: Ports? = nil, core: Int? = nil,
+        isAwaited: Bool = true
     ) async throws -> RunningGateway {
         let ports = if let earlier { earlier } else { (data: try ReservedPort(), admin: try ReservedPort()) }
         let usual = [
             "GATEWAY_HTTP_PORT": "\(ports.data.number)", "GATEWAY_ADMIN_PORT": "\(ports.admin.number)",
             "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s", "GATEWAY_SHUTDOWN_GRACE": "1s",
         ]
-        let all = usual.merging(settings) { $1 }
-        return RunningGateway(ports: ports, program: try ChildProgram(path, ["serve"], environment: all, core: core))
+        let program = try ChildProgram(path, ["serve"], environment: usual + settings, core: core)
+        if isAwaited { try await program.listens(at: ports.data.number, ports.admin.number) }
+        return RunningGateway(ports: ports, program: program)
     }
 
     func stop() async { await program.stop() }

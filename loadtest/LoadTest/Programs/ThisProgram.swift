@@ -20,6 +20,16 @@ enum ThisProgram {
 
 /// Work that ends early, but cleanly, on SIGINT (^C) and SIGTERM.
 enum Interruptible {
+    /// Starts a server, writes the lines that say where it listens, and stops it on a signal.
+    static func serve<Server: RunningProgram>(_ start: () async throws -> (Server, lines: String)) async throws {
+        // Trapped before anything listens, so that a reader of the lines can end the program.
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let (server, lines) = try await start()
+        StandardOutput.write(lines)
+        for await _ in signals { break }
+        await server.stop()
+    }
+
     /// Cancels the work on a signal and waits until it has cleaned up.
     ///
     /// - Throws: the error of the work, or the exit code of shells for an interrupted program.

@@ -3,7 +3,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import ReceiptForge
-internal import UnixSignals
 
 struct ReceiverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -79,14 +78,13 @@ struct ReceiverCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let (receiver, keys) = try await start()
-        let lines = receiver.endpoints.map { endpoint in
-            "\(endpoint.name) \(receiver.url(of: endpoint)) \(keys[endpoint.name]?.joined(separator: " ") ?? "")\n"
+        try await Interruptible.serve {
+            let (receiver, keys) = try await start()
+            let lines = receiver.endpoints.map { endpoint in
+                "\(endpoint.name) \(receiver.url(of: endpoint)) \(keys[endpoint.name]?.joined(separator: " ") ?? "")\n"
+            }
+            return (receiver, lines.joined() + "control \(receiver.controlURL)\n")
         }
-        StandardOutput.write(lines.joined() + "control \(receiver.controlURL)\n")
-        for await _ in signals { break }
-        await receiver.stop()
     }
 
     /// Returns the running receiver that the options describe, and the keys by the names of endpoints.
@@ -103,10 +101,7 @@ struct ReceiverCommand: AsyncParsableCommand {
 
     private func identity() throws -> TLSIdentity? {
         guard let tls, expired else { return try tls.map { try TLSFolder(path: $0).identity() } }
-        let authority = TLSAuthority(seed: UInt64.random(in: 0...UInt64.max))
-        try FileManager.default.createDirectory(atPath: tls, withIntermediateDirectories: true)
-        try FileError.write(authority.certificatePEM, to: tls + "/ca.pem")
-        return authority.expiredIdentity(forHosts: ["localhost", "127.0.0.1"])
+        return try TLSFolder(path: tls).expiredIdentity()
     }
 
     private var endpoints: [ReceiverEndpoint.Plan] {

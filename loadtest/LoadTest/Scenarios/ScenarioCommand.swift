@@ -70,11 +70,7 @@ struct ScenarioCommand: AsyncParsableCommand {
 
     private func result(of scenario: LoadScenario) async throws -> RunResult {
         try await RunningFleet.start(scenario.fleet, gatewayPath: gateway.path).whileRunning { fleet in
-            let scale = ScenarioScale(time: scale, rate: rateScale)
-            let run = try await ScenarioRun.prepare(scenario, scale, key: await fleet.key)
-            // Its phases begin with the load.
-            if let apple = scenario.fleet.apple { try await fleet.carryOut(.apple(apple)) }
-            return try await run.run(on: fleet)
+            try await ScenarioRun(scenario: scenario, scale: ScenarioScale(time: scale, rate: rateScale)).run(on: fleet)
         }
     }
 }

@@ -7,30 +7,22 @@ internal import Synchronization
 struct ScenarioRun: Sendable {
     let scenario: LoadScenario
     let scale: ScenarioScale
-    let source: TrafficSource
-
-    /// Makes the requests of the clients, with their API key if they need a key.
-    static func prepare(
-        _ scenario: LoadScenario, _ scale: ScenarioScale, key: String? = nil
-    ) async throws -> ScenarioRun {
-        var scenario = scenario
-        scenario.load.traffic.apiKey = key
-        let plan = scale.applied(to: try scenario.load.plan())
-        let source = try await scenario.load.traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
-        return ScenarioRun(scenario: scenario, scale: scale, source: source)
-    }
 
     /// Runs the load on a fleet, carries the events out, and judges.
     func run(on fleet: RunningFleet) async throws -> RunResult {
-        var plan = scale.applied(to: try scenario.load.plan())
+        var plan = scale.applied(to: try scenario.load.plan()), traffic = scenario.load.traffic
+        traffic.apiKey = await fleet.key
+        let source = try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
         plan.target = await fleet.target
+        // Its phases begin with the load.
+        if let apple = scenario.fleet.apple { try await fleet.carryOut(.apple(apple)) }
         let states = scenario.thresholds.contains { $0.metric == .count(.wrongStates) } ? SubscriptionStates() : nil
         if let states {
             plan.limits.answer.openingBytes = SubscriptionStates.openingBytes
             plan.completion = states.check
         }
         let watch = MetricWatch(await fleet.metricTargets)
-        let description = scenario.load.traffic.description(of: plan, name: scenario.name, scenario.title)
+        let description = traffic.description(of: plan, name: scenario.name, scenario.title)
         let log = ScenarioLog()
         var result = try await LoadSession(plan, source).result(
             description, watching: watch,
@@ -43,16 +35,16 @@ struct ScenarioRun: Sendable {
                 }
             },
             extras: {
-                await log.end()
-                var extras = RunRecord.Extras(thresholds: scenario.thresholds.map(scale.applied), marks: log.marks)
+                var extras = RunRecord.Extras(
+                    thresholds: scenario.thresholds.map(scale.applied), marks: await log.marks)
                 extras.counts = await fleet.calls
-                extras.checked = checkedCalls(log.calls, until: extras.counts)
+                extras.checked = checkedCalls(await log.calls, until: extras.counts)
                 extras.counts[.wrongStates] = states?.wrongCount
                 return extras
             })
-        result.add(log.failures)
+        result.add(await log.failures)
         // The user who ends a run early knows that the rest is missing.
-        let missing = result.verdict == .interrupted ? [] : scenario.events.dropFirst(log.marks.count)
+        let missing = result.verdict == .interrupted ? [] : scenario.events.dropFirst(await log.marks.count)
         result.add(missing.map { "\($0.action): the load ended before it began" })
         return result
     }
@@ -104,20 +96,11 @@ struct ScenarioScale: Hashable, Sendable {
 }
 
 /// The events that were carried out, and their failures.
-final class ScenarioLog: Sendable {
-    private struct State {
-        var marks: [RunResult.Mark] = []
-        var calls: [[ScenarioCount: Int]] = []
-        var failures: [String] = []
-        var underWay: Task<Void, Never>?
-    }
-
-    private let state = Mutex(State())
-
-    var marks: [RunResult.Mark] { state.withLock(\.marks) }
+private actor ScenarioLog {
+    private(set) var marks: [RunResult.Mark] = []
     /// The numbers of requests to Apple before each.
-    var calls: [[ScenarioCount: Int]] { state.withLock(\.calls) }
-    var failures: [String] { state.withLock(\.failures) }
+    private(set) var calls: [[ScenarioCount: Int]] = []
+    private(set) var failures: [String] = []
 
     /// Carries an action out to its end, even if the run ends meanwhile: a half-done restart would leave the fleet
     /// broken.
@@ -125,25 +108,13 @@ final class ScenarioLog: Sendable {
         _ action: LoadScenario.Action, on fleet: RunningFleet, from origin: ContinuousClock.Instant
     ) async {
         let begun = max(0, (ContinuousClock.now - origin).seconds)
-        let calls = await fleet.calls
-        state.withLock { state in
-            state.marks.append(.init(atSeconds: begun.rounded(toDecimals: 3), text: "\(action)"))
-            state.calls.append(calls)
+        marks.append(.init(atSeconds: begun.rounded(toDecimals: 3), text: "\(action)"))
+        calls.append(await fleet.calls)
+        do {
+            try await Task { try await fleet.carryOut(action) }.value
+        } catch {
+            failures.append("\(action): \(error)")
         }
-        let work = Task {
-            do {
-                try await fleet.carryOut(action)
-            } catch {
-                state.withLock { $0.failures.append("\(action): \(error)") }
-            }
-        }
-        state.withLock { $0.underWay = work }
-        await work.value
-    }
-
-    /// Waits for the current action.
-    func end() async {
-        await state.withLock(\.underWay)?.value
     }
 }
 

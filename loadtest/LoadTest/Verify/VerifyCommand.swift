@@ -74,7 +74,7 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         let report = try measure()
-        print(try format == .json ? JSONOutput.of(report) : report.table)
+        StandardOutput.write(try (format == .json ? JSONOutput.of(report) : report.table) + "\n")
     }
 
     var plan: VerifyPlan {

@@ -103,7 +103,7 @@ extension Bench {
     }
 
     private func coldStart() async throws -> Double {
-        let gateway = try await RunningGateway.launch(gatewayPath, localSettings, core: cores.server)
+        let gateway = try await RunningGateway.start(gatewayPath, localSettings, core: cores.server, isAwaited: false)
         return try await gateway.whileRunning { gateway in
             let target = LoadTarget.loopback(gateway.dataPort)
             let waited = try await LongRun.wait(atMost: Self.longestStart, every: .milliseconds(1)) {
