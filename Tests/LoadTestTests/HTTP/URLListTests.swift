@@ -60,7 +60,7 @@ struct URLListTests {
         var arguments = ["--urls", try folder.write(urls, to: "urls")] + options
         if let body { arguments += ["--body", try folder.write(body, to: "body")] }
         var traffic = try HTTPCommand.parse(arguments).traffic
-        let listed = try traffic.readURLs()
+        let listed = try traffic.prepare()
         #expect(try traffic.plan().target == listed[0])
         var requests = try await traffic.source(requests: nil, seconds: 1, listed: listed)
             .traffic(worker: 0, try traffic.plan())

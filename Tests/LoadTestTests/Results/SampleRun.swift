@@ -148,7 +148,7 @@ private struct Simulation {
     }
 
     private static let environment = RunResult.Environment(
-        version: "0.1.0", revision: "0123456789ab",
+        version: "0.1.0",
         arguments: ["receipt-loadtest", "http", "http://127.0.0.1:8080/v1/verify", "--mark", "8s=kill redis"],
         cpu: "Some Processor 9000", cores: 2, allowedCores: [1], kernel: "Linux 6.1.0", memoryBytes: 8_340_000_000)
 
@@ -187,7 +187,7 @@ extension SampleRun {
         (result.plan.name, result.plan.description, result.plan.url) = (text, text, text)
         result.plan.mix = [text: 1]
         result.environment = RunResult.Environment(
-            version: text, revision: text, arguments: [text, text], cpu: text, cores: 1, allowedCores: [0],
+            version: text, arguments: [text, text], cpu: text, cores: 1, allowedCores: [0],
             kernel: text,
             memoryBytes: 1)
         result.outcomes[0].outcome = text

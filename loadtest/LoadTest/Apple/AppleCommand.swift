@@ -74,12 +74,7 @@ struct AppleCommand: AsyncParsableCommand {
     @Option(help: .value("port", "Where the sandbox listens; 0 is any free port."))
     var sandboxPort = 0
 
-    @Option(
-        help: .value(
-            "folder",
-            "Serve HTTPS for localhost and 127.0.0.1: with server.pem and server.key in this folder, or "
-                + "with new ones. New ones are written there, and ca.pem for clients to trust."))
-    var tls: String?
+    @OptionGroup var tls: TLSOption
 
     @Option(help: .value("file", "What goes wrong, in YAML; nothing does without it."))
     var scenario: String?
@@ -105,15 +100,10 @@ struct AppleCommand: AsyncParsableCommand {
     var notificationTimeScale = 1.0
 
     func validate() throws {
-        try check(
-            (0...1).contains(notificationTimeScale),
-            "--notification-time-scale takes a number from 0 to 1, not \(notificationTimeScale).")
-        try check(
-            (0...Self.maximumCustomers).contains(customers),
-            "--customers takes a number from 0 to \(Self.maximumCustomers.grouped), not \(customers).")
-        for (name, port) in [("--production-port", productionPort), ("--sandbox-port", sandboxPort)] {
-            try check((0...65_535).contains(port), "\(name) takes a number from 0 to 65535, not \(port).")
-        }
+        try check("--notification-time-scale", notificationTimeScale, in: 0...1)
+        try check("--customers", customers, in: 0...Self.maximumCustomers)
+        try check("--production-port", productionPort, in: 0...65_535)
+        try check("--sandbox-port", sandboxPort, in: 0...65_535)
     }
 
     func run() async throws {
@@ -131,7 +121,7 @@ struct AppleCommand: AsyncParsableCommand {
         configuration.sandboxPort = sandboxPort
         configuration.scenario = try scenario.map(Scenario.read) ?? .healthy
         configuration.notificationTimeScale = notificationTimeScale
-        configuration.tls = try tls.map { try TLSFolder(path: $0).identity() }
+        configuration.tls = try tls.folder?.identity()
         if let pki { configuration.transactionPKI = try TransactionPKI(corpusDirectory: pki) }
         let apple = try await AppleSimulator.start(configuration)
         if customers > 0 { try apple.addCustomers(customers, ofApp: customersApp, at: customersEnvironment) }

@@ -76,7 +76,7 @@ struct BenchCommand: LongRunCommand {
     var format = ReportFormat.text
 
     func validate() throws {
-        try check(runs.map { (1...100).contains($0) } ?? true, "--runs takes from 1 to 100.")
+        try check("--runs", runs, in: 1...100)
         try check(duration.map { (0.1...600).contains($0.seconds) } ?? true, "--duration takes from 100ms to 10m.")
         try check(minutes.map { $0 > 0 && $0 <= 1440 } ?? true, "--minutes takes minutes above 0, up to 1440.")
         try check(Set(only).count == only.count, "--only names something twice.")

@@ -23,8 +23,8 @@ struct CeilingCommand: AsyncParsableCommand {
     var bytes = 3000
 
     func validate() throws {
-        try check((0...65_535).contains(port), "--port must be from 0 to 65535.")
-        try check((0...1 << 20).contains(bytes), "--bytes must be from 0 to 1048576.")
+        try check("--port", port, in: 0...65_535)
+        try check("--bytes", bytes, in: 0...1 << 20)
     }
 
     func run() async throws {

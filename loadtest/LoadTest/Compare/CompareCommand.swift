@@ -44,10 +44,7 @@ struct CompareCommand: ParsableCommand {
     func run() throws {
         let comparison = RunComparison(try RunResultFile.read(a), try RunResultFile.read(b))
         if let output { try comparison.page.write(to: output) }
-        let text =
-            try format == .json
-            ? JSONOutput.of(ComparisonReport(comparison)) : ComparisonTable(comparison: comparison).text
-        StandardOutput.write(text + "\n")
+        try format.write(ComparisonReport(comparison), or: ComparisonTable(comparison: comparison).text)
         if failOnRegression, !comparison.regressions.isEmpty { throw ExitCode(99) }
     }
 }

@@ -78,7 +78,7 @@ extension RunResult.Plan {
 extension RunResult.Environment {
     fileprivate var comparable: KeyValuePairs<String, String> {
         [
-            "version": version, "revision": revision ?? "unknown", "processor": cpu, "cores": "\(cores)",
+            "version": version, "processor": cpu, "cores": "\(cores)",
             "allowed cores": allowedCores.map(String.init).joined(separator: ", "), "kernel": kernel,
             "memory": memoryBytes.bytesText,
         ]

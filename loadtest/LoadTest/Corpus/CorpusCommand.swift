@@ -78,10 +78,8 @@ struct CorpusCommand: AsyncParsableCommand {
     var header: [HeaderField] = []
 
     func validate() throws {
-        do throws(LoadTargetError) { _ = try target() } catch { throw ValidationError("--url: \(error)") }
-        try check(
-            (1...Self.maximumCount).contains(count),
-            "--count takes a number from 1 to \(Self.maximumCount.grouped), not \(count).")
+        _ = try target()
+        try check("--count", count, in: 1...Self.maximumCount)
     }
 
     func run() async throws {
@@ -97,7 +95,6 @@ struct CorpusCommand: AsyncParsableCommand {
         try folder.makeRoom(force: force)
         let corpus = Corpus(seed: seed, genuineReceipts: count)
         let progress = ProgressLine(unit: "files", total: corpus.count)
-        defer { progress.finish() }
         let duration = try await ContinuousClock().measure {
             try await folder.write(corpus) { progress.update(done: $0) }
         }
@@ -107,7 +104,7 @@ struct CorpusCommand: AsyncParsableCommand {
         return summary(of: corpus, duration) + "\nFor \(format.rawValue): \(command)"
     }
 
-    private func target() throws(LoadTargetError) -> LoadTarget { try LoadTarget(url, defaultPath: "/v1/verify") }
+    private func target() throws(ValidationError) -> LoadTarget { try target(url, "/v1/verify", option: "--url: ") }
 
     private func summary(of corpus: Corpus, _ duration: Duration) -> String {
         let faults = corpus.count - corpus.genuineReceipts

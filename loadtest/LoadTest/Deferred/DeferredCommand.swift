@@ -47,9 +47,9 @@ struct DeferredCommand: LongRunCommand {
     var format = ReportFormat.text
 
     func validate() throws {
-        try check((1...1_000_000).contains(jobs), "--jobs takes from 1 to 1,000,000.")
+        try check("--jobs", jobs, in: 1...1_000_000)
         try check((1...3600).contains(outage.seconds), "--outage takes from 1s to 1h.")
-        try check((1...10_000).contains(budget), "--budget takes from 1 to 10,000.")
+        try check("--budget", budget, in: 1...10_000)
     }
 
     func measure() async throws -> FigureReport { try await DeferredRun(plan: self).run() }

@@ -52,7 +52,6 @@ struct DeferredRun: Sendable {
     /// Waits until no job waits.
     private func drain(_ fleet: RunningFleet, _ outcome: inout DeferredOutcome) async throws {
         let progress = ProgressLine(unit: "jobs", total: max(1, outcome.waiting))
-        defer { progress.finish() }
         let (waiting, limit) = (outcome.waiting, plan.limitSeconds(waiting: outcome.waiting))
         var left = waiting
         outcome.drainSeconds = try await LongRun.wait(atMost: .seconds(limit), every: Limits.poll) {
@@ -77,7 +76,6 @@ extension DeferredRun {
             ForgedPKI(seed: CorpusCommand.defaultSeed), seed: 1, form: form, bodyBytes: Limits.bodyBytes,
             receiptType: "Production")
         let progress = ProgressLine(unit: "requests", total: plan.jobs)
-        defer { progress.finish() }
         for first in stride(from: 0, to: plan.jobs, by: Limits.batch) {
             let count = min(Limits.batch, plan.jobs - first)
             let fresh = await factory.fresh(count, from: first) { progress.update(done: first + $0) }

@@ -108,11 +108,9 @@ struct HTTPCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        try traffic.checkAuthority()
-        try traffic.writeRoot()
+        let listed = try traffic.prepare()
         guard traffic.namesServer else { return }
         ProgressStream.warnOfDebugging()
-        let listed = try traffic.readURLs()
         let plan = try plan()
         let source = try await Interruptible.run { [traffic] in
             try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds, listed: listed)
@@ -172,13 +170,7 @@ struct HTTPCommand: AsyncParsableCommand {
     }
 
     private func scrapeTargets() throws -> [LoadTarget] {
-        try scrape.map { text in
-            do throws(LoadTargetError) {
-                return try LoadTarget(text, defaultPath: "/metrics")
-            } catch {
-                throw ValidationError("--scrape: \(error)")
-            }
-        }
+        try scrape.map { try target($0, "/metrics", option: "--scrape: ") }
     }
 }
 

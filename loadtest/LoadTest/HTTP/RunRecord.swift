@@ -142,7 +142,7 @@ extension RunResult.Distribution {
 extension RunResult.Environment {
     static func current() -> RunResult.Environment {
         RunResult.Environment(
-            version: ReceiptLoadtest.configuration.version, revision: nil,
+            version: ReceiptLoadtest.configuration.version,
             arguments: withoutSecrets(CommandLine.arguments), cpu: KernelFile("/proc/cpuinfo")["model name"],
             cores: sysconf(Int32(_SC_NPROCESSORS_CONF)),
             allowedCores: allowedCores(KernelFile("/proc/self/status")),

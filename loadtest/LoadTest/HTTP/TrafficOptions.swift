@@ -134,25 +134,21 @@ struct TrafficOptions: ParsableArguments {
         try check(urls != "-" || body != "-", "Standard input is either --urls or --body.")
         try check(corpus != nil || !giants, "--giants are of a --corpus.")
         if url != nil { _ = try target() }
-        try check((1...100_000).contains(connections), "--connections takes from 1 to 100000, not \(connections).")
-        try check((1...1000).contains(pipeline), "--pipeline takes from 1 to 1000, not \(pipeline).")
-        try check((1...256).contains(workers), "--workers takes from 1 to 256, not \(workers).")
+        try check("--connections", connections, in: 1...100_000)
+        try check("--pipeline", pipeline, in: 1...1000)
+        try check("--workers", workers, in: 1...256)
         try check(workers <= connections, "Each worker needs a connection: --workers is more than --connections.")
-        try check((1...10_000_000).contains(keys), "--keys takes from 1 to 10000000, not \(keys).")
-        try check(
-            (1...Self.maximumCustomers).contains(customers),
-            "--customers takes from 1 to \(Self.maximumCustomers), not \(customers).")
-        try check((0...10).contains(zipf), "--zipf takes a number from 0 to 10, not \(zipf).")
-        try check((1...1_000_000).contains(freshReceipts), "--fresh-receipts takes from 1 to 1000000.")
-        try check(
-            (1...Self.maximumNotifications).contains(notifications),
-            "--notifications takes from 1 to \(Self.maximumNotifications), not \(notifications).")
+        try check("--keys", keys, in: 1...10_000_000)
+        try check("--customers", customers, in: 1...Self.maximumCustomers)
+        try check("--zipf", zipf, in: 0...10)
+        try check("--fresh-receipts", freshReceipts, in: 1...1_000_000)
+        try check("--notifications", notifications, in: 1...Self.maximumNotifications)
         try check(
             (1...Self.maximumBundleIDBytes).contains(bundleID.utf8.count)
                 && bundleID.utf8.allSatisfy(\.isBundleIDCharacter),
             "--bundle-id takes letters, digits, points and hyphens, such as com.example.shop.")
-        try check((1...1_000_000).contains(receiptBytes), "--receipt-bytes takes from 1 to 1000000.")
-        try check((0...1_000_000_000).contains(maxAge ?? 0), "--max-age takes seconds from 0 on.")
+        try check("--receipt-bytes", receiptBytes, in: 1...1_000_000)
+        try check("--max-age", maxAge, in: 0...1_000_000_000)
         try check(timeout.seconds >= 0.001, "--timeout takes at least 1ms.")
         let memory = keys * receiptBytes
         try check(memory <= 8 << 30, "\(keys.grouped) receipts of \(receiptBytes.grouped) bytes take too much memory.")
@@ -182,11 +178,7 @@ struct TrafficOptions: ParsableArguments {
 
     /// Returns the server; throws a sentence if the URL names none.
     func target() throws -> LoadTarget {
-        do throws(LoadTargetError) {
-            return try LoadTarget(url ?? "", defaultPath: sendsReceipts ? "/v1/verify" : "/")
-        } catch {
-            throw ValidationError("\(error)")
-        }
+        try target(url ?? "", sendsReceipts ? "/v1/verify" : "/")
     }
 
     var namesServer: Bool { url != nil || urls != nil }

@@ -37,8 +37,11 @@ enum TrafficSource: Sendable {
 }
 
 extension TrafficOptions {
-    /// Reads the URLs of `--urls`. The first then names the server.
-    mutating func readURLs() throws -> [LoadTarget] {
+    /// Writes the certificate that a gateway must trust, if an option says so, and reads the URLs of `--urls`. The first
+    /// then names the server.
+    mutating func prepare() throws -> [LoadTarget] {
+        try checkAuthority()
+        if let root { try FileError.write(try ForgedPKI(corpus: corpus).rootPEM, to: root) }
         guard let urls else { return [] }
         let bytes = try FileError.bytes(of: urls, atMost: URLList.maximumBytes)
         let list = try ContentError.naming(urls) { () throws(URLListFault) in try URLList(bytes) }
@@ -89,7 +92,6 @@ extension TrafficOptions {
         let count = count(
             of: .notification, in: requests, atMost: notifications, "notifications", option: "--notifications")
         let progress = ProgressLine(unit: "notifications", total: count)
-        defer { progress.finish() }
         return await factory.requests(count, until: .now) { progress.update(done: $0) }
     }
 
@@ -102,7 +104,6 @@ extension TrafficOptions {
         let expiringCount = mix[.nearExpiry] > 0 ? Self.expiring : 0
         let made = corpus == nil && mix.sendsRepeated ? keys : 0
         let progress = ProgressLine(unit: "receipts", total: made + freshCount + expiringCount)
-        defer { progress.finish() }
         var pools = ReceiptPools()
         if let corpus {
             pools.repeated = try CorpusFolder(path: corpus).genuineReceipts(keys, giants: giants).map {
@@ -131,9 +132,4 @@ extension TrafficOptions {
     }
 
     private static let expiring = 200
-
-    /// Writes the certificate that a gateway must trust, if an option says so.
-    func writeRoot() throws {
-        if let root { try FileError.write(try ForgedPKI(corpus: corpus).rootPEM, to: root) }
-    }
 }

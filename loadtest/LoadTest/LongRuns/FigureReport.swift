@@ -165,7 +165,7 @@ extension LongRunCommand {
     func run() async throws {
         ProgressStream.warnOfDebugging()
         let report = try await Interruptible.run { [self] in try await measure() }
-        StandardOutput.write((format == .json ? try JSONOutput.of(report) : report.text) + "\n")
+        try format.write(report, or: report.text)
         if report.title != nil, !report.missed.isEmpty { throw ExitCode(99) }
     }
 }

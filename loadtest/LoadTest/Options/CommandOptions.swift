@@ -16,6 +16,11 @@ struct GatewayProgram: ParsableArguments {
 enum ReportFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case text
     case json
+
+    /// Writes a result to standard output, as JSON or as its text.
+    func write(_ result: some Encodable, or text: String) throws {
+        StandardOutput.write((self == .json ? try JSONOutput.of(result) : text) + "\n")
+    }
 }
 
 enum FileError: Error, Hashable, CustomStringConvertible {
@@ -67,6 +72,23 @@ extension ArgumentHelp {
 extension ParsableArguments {
     func check(_ condition: Bool, _ message: String) throws(ValidationError) {
         guard condition else { throw ValidationError(message) }
+    }
+
+    /// Reads the URL of a server; errors begin with the name of the option.
+    func target(_ url: String, _ defaultPath: String, option: String = "") throws(ValidationError) -> LoadTarget {
+        do throws(LoadTargetError) {
+            return try LoadTarget(url, defaultPath: defaultPath)
+        } catch {
+            throw ValidationError("\(option)\(error)")
+        }
+    }
+
+    /// Throws unless the value of an option, if it has a value, is in a range.
+    func check<Number: Comparable>(
+        _ option: String, _ value: Number?, in range: ClosedRange<Number>
+    ) throws(ValidationError) {
+        guard let value, !range.contains(value) else { return }
+        throw ValidationError("\(option) takes from \(range.lowerBound) to \(range.upperBound), not \(value).")
     }
 }
 
@@ -147,6 +169,19 @@ enum PlainNumber {
     static func text(_ number: Double) -> String {
         number == number.rounded() && number < 1e15 ? String(Int(number)) : String(number.rounded(toDecimals: 6))
     }
+}
+
+/// `--tls`: the certificates of servers on this machine.
+struct TLSOption: ParsableArguments {
+    @Option(
+        name: .customLong("tls"),
+        help: .value(
+            "folder",
+            "Serve HTTPS for localhost and 127.0.0.1: with server.pem and server.key in this folder, or "
+                + "with new ones. New ones are written there, and ca.pem for clients to trust."))
+    private var path: String?
+
+    var folder: TLSFolder? { path.map(TLSFolder.init) }
 }
 
 /// `--rate`: requests per second over all workers, or as many as are answered.

@@ -16,15 +16,13 @@ final class ProgressLine {
 
     func update(done: Int) {
         guard let line = meter.line(done: done, elapsed: ContinuousClock.now - start) else { return }
-        // CSI K erases what a longer line left (ECMA-48 §8.3.41).
-        ProgressStream.write(ProgressStream.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
+        ProgressStream.isTerminal ? ProgressStream.redraw(line) : ProgressStream.write(line + "\n")
         isDrawn = true
     }
 
-    /// Removes the line from a terminal, so that results stand alone.
-    func finish() {
-        if isDrawn, ProgressStream.isTerminal { ProgressStream.write("\r\u{1B}[K") }
-        isDrawn = false
+    /// Removes the line, so that results stand alone.
+    deinit {
+        if isDrawn { ProgressStream.redraw("") }
     }
 }
 
@@ -62,6 +60,12 @@ enum ProgressStream {
     static func write(_ text: String) {
         let bytes = Array(text.utf8)
         _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+
+    /// Replaces the line of a terminal; does nothing elsewhere.
+    static func redraw(_ line: String) {
+        // CSI K erases what a longer line left (ECMA-48 §8.3.41).
+        if isTerminal { write("\r\(line)\u{1B}[K") }
     }
 
     /// Warns that figures of programs built for debugging mean little.

@@ -59,19 +59,14 @@ struct ReceiverCommand: AsyncParsableCommand {
     @Flag(help: "Receive Apple's own bodies (stream: relay), in place of events.")
     var relay = false
 
-    @Option(
-        help: .value(
-            "folder",
-            "Serve HTTPS for localhost and 127.0.0.1: with server.pem and server.key in this folder, or "
-                + "with new ones. New ones are written there, and ca.pem for the gateway to trust."))
-    var tls: String?
+    @OptionGroup var tls: TLSOption
 
     @Flag(help: "Serve HTTPS with a certificate that expired in 2017. The folder of --tls gets ca.pem.")
     var expired = false
 
     func validate() throws {
-        try check((0...65_535).contains(controlPort), "--control-port takes a number from 0 to 65535.")
-        try check(!expired || tls != nil, "--expired needs --tls.")
+        try check("--control-port", controlPort, in: 0...65_535)
+        try check(!expired || tls.folder != nil, "--expired needs --tls.")
         try check(keys.allSatisfy { WebhookVerifier($0) != nil }, "--key takes whsec_… or whpk_… in base64.")
         let names = try endpoints.map(\.name)
         try check(Set(names).count == names.count, "--endpoint names an endpoint twice.")
@@ -100,8 +95,7 @@ struct ReceiverCommand: AsyncParsableCommand {
     }
 
     private func identity() throws -> TLSIdentity? {
-        guard let tls, expired else { return try tls.map { try TLSFolder(path: $0).identity() } }
-        return try TLSFolder(path: tls).expiredIdentity()
+        try expired ? tls.folder?.expiredIdentity() : tls.folder?.identity()
     }
 
     private var endpoints: [ReceiverEndpoint.Plan] {

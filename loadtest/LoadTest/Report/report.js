@@ -41,7 +41,6 @@ const shellWord = (word) => /^[\w./+@%-]+$/.test(word) ? word : `'${word.replace
 
 const environment = (more) => section("environment", "Environment", facts([
   ...more, ["program", `receipt-loadtest ${result.environment.version}`],
-  ["revision", result.environment.revision ? code(result.environment.revision) : "unknown"],
   ["command", code(result.environment.arguments.map(shellWord).join(" "))],
   ["processor", result.environment.cpu],
   ["cores", figure("environment.cores", whole), ", allowed: ",

@@ -115,8 +115,6 @@ extension RunResult {
     struct Environment: Codable, Hashable, Sendable {
         /// Of this program.
         var version: String
-        /// The commit it was built from, if known.
-        var revision: String?
         /// The command line, without values of headers: they may be secret.
         var arguments: [String]
         var cpu: String

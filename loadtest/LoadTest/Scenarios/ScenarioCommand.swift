@@ -44,8 +44,8 @@ struct ScenarioCommand: AsyncParsableCommand {
     var rateScale = 1.0
 
     func validate() throws {
-        try check((0.01...100).contains(scale), "--scale takes from 0.01 to 100, not \(scale).")
-        try check((0.001...100).contains(rateScale), "--rate-scale takes from 0.001 to 100, not \(rateScale).")
+        try check("--scale", scale, in: 0.01...100)
+        try check("--rate-scale", rateScale, in: 0.001...100)
     }
 
     func run() async throws {

@@ -55,21 +55,16 @@ struct SearchCommand: AsyncParsableCommand {
     func validate() throws {
         try check(traffic.namesServer, "The URL of a server is missing, such as http://127.0.0.1:8080.")
         try check(bounds != nil, "--from and --max-rate take numbers, --from the smaller one.")
-        try check((0.1...100).contains(precision), "--precision takes from 0.1 to 100 percent, not \(precision).")
-        try check((1...100).contains(maxSteps), "--max-steps takes from 1 to 100, not \(maxSteps).")
+        try check("--precision", precision, in: 0.1...100)
+        try check("--max-steps", maxSteps, in: 1...100)
         try check((0.1...3600).contains(stepDuration.seconds), "--step-duration takes from 100ms to 1h.")
     }
 
     mutating func run() async throws {
-        try traffic.checkAuthority()
-        try traffic.writeRoot()
+        let listed = try traffic.prepare()
         ProgressStream.warnOfDebugging()
-        let listed = try traffic.readURLs()
         let report = try await search(listed)
-        switch format {
-        case .text: StandardOutput.write("\n" + report.conclusion + "\n")
-        case .json: StandardOutput.write(try JSONOutput.of(report) + "\n")
-        }
+        try format.write(report, or: "\n" + report.conclusion)
         if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }
     }
 
@@ -90,10 +85,10 @@ struct SearchCommand: AsyncParsableCommand {
         var requests = 0
         show(SearchReport.Step.header)
         while let rate = search.next {
-            ProgressStream.write(progress(of: search, rate))
+            ProgressStream.redraw(progress(of: search, rate))
             let result = try await step(rate, number: search.steps, source, requestsBefore: requests)
             requests += result.totals.intended
-            if ProgressStream.isTerminal { ProgressStream.write("\r\u{1B}[K") }
+            ProgressStream.redraw("")
             report.steps.append(SearchReport.Step(result))
             show(report.steps.last?.line ?? "")
             if let end = Self.end(result) {
@@ -137,11 +132,10 @@ struct SearchCommand: AsyncParsableCommand {
 
     /// A line for a terminal; elsewhere, each step has a line of its own.
     private func progress(of search: RateSearch, _ rate: Double) -> String {
-        guard ProgressStream.isTerminal else { return "" }
         let left = search.remainingSteps.map {
             ", about \(Int(Double($0) * (stepDuration.seconds + warmup.seconds))) s left"
         }
-        return "\rstep \(search.steps + 1): \(rate.asRate) requests/s\(left ?? "")\u{1B}[K"
+        return "step \(search.steps + 1): \(rate.asRate) requests/s\(left ?? "")"
     }
 
     private func show(_ line: String) {

@@ -69,12 +69,12 @@ struct VerifyCommand: ParsableCommand {
         try check(purchases == nil || evidence == .receipt, "--purchases is for app receipts; all others have one.")
         try threads.check("--threads", in: 1...1024)
         try check(duration > 0 && duration <= 3600, "--duration takes seconds above 0, up to 3600, not \(duration).")
-        try check((1...10_000).contains(receipts), "--receipts takes a number from 1 to 10000, not \(receipts).")
+        try check("--receipts", receipts, in: 1...10_000)
     }
 
     func run() throws {
         let report = try measure()
-        StandardOutput.write(try (format == .json ? JSONOutput.of(report) : report.table) + "\n")
+        try format.write(report, or: report.table)
     }
 
     var plan: VerifyPlan {
@@ -85,7 +85,6 @@ struct VerifyCommand: ParsableCommand {
 
     private func measure() throws -> VerifyReport {
         let progress = ProgressLine(unit: "turns", total: plan.turns)
-        defer { progress.finish() }
         return try VerifyBenchmark(plan: plan).run { progress.update(done: $0) }
     }
 }

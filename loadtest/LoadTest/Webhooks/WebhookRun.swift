@@ -106,7 +106,6 @@ extension WebhookRun {
         let form = RequestForm(target: target, mode: nil, fields: [], content: .notification)
         let factory = NotificationFactory(pki: .ofFleets, form: form, customers: plan.customers)
         let progress = ProgressLine(unit: "notifications", total: plan.events)
-        defer { progress.finish() }
         let notifications = await factory.requests(plan.events, until: .now) { progress.update(done: $0) }
         return .only(.notification, ReceiptPools(notifications: notifications))
     }

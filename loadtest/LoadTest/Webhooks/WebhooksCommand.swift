@@ -59,10 +59,10 @@ struct WebhooksCommand: LongRunCommand {
     var format = ReportFormat.text
 
     func validate() throws {
-        try check((1...1_000_000).contains(events), "--events takes from 1 to 1,000,000.")
-        try check((1...100_000).contains(customers), "--customers takes from 1 to 100,000.")
-        try check((1...10).contains(endpoints), "--endpoints takes from 1 to 10.")
-        try check((1...10).contains(gateways), "--gateways takes from 1 to 10.")
+        try check("--events", events, in: 1...1_000_000)
+        try check("--customers", customers, in: 1...100_000)
+        try check("--endpoints", endpoints, in: 1...10)
+        try check("--gateways", gateways, in: 1...10)
         try check((1...600).contains(quiet.seconds), "--quiet takes from 1s to 10m.")
         do { _ = try receiverFault } catch { throw ValidationError("--fault: \(error)") }
     }
