@@ -128,18 +128,9 @@ private final class DeferredJobs: Sendable {
     func add(_ completion: Completion) {
         guard completion.status == 202 else { return }
         state.withLock { state in
-            if state.deferred % stride == 0, let id = JobAnswer.id(in: completion.opening) { state.ids.append(id) }
+            if state.deferred % stride == 0 { state.ids += QuotedParts(completion.opening).values(of: "id").prefix(1) }
             state.deferred += 1
         }
-    }
-}
-
-enum JobAnswer {
-    /// Returns the ID in the beginning of a job's JSON, whose first member it is.
-    static func id(in opening: [UInt8]) -> String? {
-        let words = String(decoding: opening, as: UTF8.self).split(separator: "\"", maxSplits: 4)
-        guard words.count > 3, words[0] == "{", words[1] == "id" else { return nil }
-        return String(words[3])
     }
 }
 

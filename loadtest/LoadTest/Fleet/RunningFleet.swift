@@ -145,9 +145,7 @@ actor RunningFleet: RunningProgram {
     var metrics: [MetricsText.Sample] {
         get async throws {
             var samples: [MetricsText.Sample] = []
-            for target in metricTargets {
-                samples += try MetricsText(try await Exchange(target: target).get().body).samples
-            }
+            for target in metricTargets { samples += try await MetricsText(of: target).samples }
             return samples
         }
     }

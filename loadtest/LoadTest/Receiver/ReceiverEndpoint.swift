@@ -65,19 +65,19 @@ extension ReceiverEndpoint {
     ///   - body: nil if it exceeded the limit.
     ///   - now: in seconds since 1970.
     func respond(to head: HTTPRequestHead, _ body: [UInt8]?, at now: Int64) -> ReceiverResponse {
-        guard head.uri == path else { return refuse(\.elsewhere, .notFound) }
+        guard head.uri == path else { return refuse(\.elsewhere, ReceiverResponse(status: .notFound)) }
         state.withLock { $0.tally.count(\.requests) }
-        guard let body else { return refuse(\.malformed, .payloadTooLarge) }
-        guard head.method == .POST else { return refuse(\.malformed, .methodNotAllowed) }
+        guard let body else { return refuse(\.malformed, ReceiverResponse(status: .payloadTooLarge)) }
+        guard head.method == .POST else { return refuse(\.malformed, ReceiverResponse(status: .methodNotAllowed)) }
         let fault = nextFault()
-        guard fault.takesEvent else { return refuse(\.refused, fault) }
+        guard fault.takesEvent else { return refuse(\.refused, ReceiverResponse(refusing: path, fault)) }
         let headers = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" }
         let delivery = ReceivedDelivery(headers: headers, body: body)
         guard plan.keys.isEmpty || delivery.isSigned(by: plan.keys, at: now) else {
-            return refuse(\.unsigned, .unauthorized)
+            return refuse(\.unsigned, ReceiverResponse(status: .unauthorized))
         }
         guard plan.content == .relay || delivery.event != nil, !delivery.id.isEmpty else {
-            return refuse(\.malformed, .badRequest)
+            return refuse(\.malformed, ReceiverResponse(status: .badRequest))
         }
         return ReceiverResponse(fault) { self.take(delivery) }
     }
@@ -104,23 +104,9 @@ extension ReceiverEndpoint {
     }
 
     private func refuse(
-        _ counter: WritableKeyPath<DeliveryTally.Counts, Int>, _ status: HTTPResponseStatus,
-        _ headers: HTTPHeaders = [:]
+        _ counter: WritableKeyPath<DeliveryTally.Counts, Int>, _ response: ReceiverResponse
     ) -> ReceiverResponse {
         state.withLock { $0.tally.count(counter) }
-        return ReceiverResponse(status: status, headers: headers)
-    }
-
-    private func refuse(_ counter: WritableKeyPath<DeliveryTally.Counts, Int>, _ fault: ReceiverFault)
-        -> ReceiverResponse
-    {
-        switch fault {
-        case .status(let status, let retryAfter):
-            let headers = retryAfter.map { HTTPHeaders([("Retry-After", "\($0)")]) } ?? [:]
-            return refuse(counter, HTTPResponseStatus(statusCode: status), headers)
-        case .redirect: return refuse(counter, .temporaryRedirect, ["Location": path + "/elsewhere"])
-        // A request on a connection that is about to be closed.
-        default: return refuse(counter, .serviceUnavailable)
-        }
+        return response
     }
 }

@@ -126,6 +126,20 @@ extension ReceiverResponse {
     }
 }
 
+extension ReceiverResponse {
+    /// The response to a delivery at this path that a fault does not let the endpoint take.
+    init(refusing path: String, _ fault: ReceiverFault) {
+        switch fault {
+        case .status(let status, let retryAfter):
+            self.status = HTTPResponseStatus(statusCode: status)
+            if let retryAfter { headers = ["Retry-After": "\(retryAfter)"] }
+        case .redirect: (status, headers) = (.temporaryRedirect, ["Location": path + "/elsewhere"])
+        // A request on a connection that is about to be closed.
+        default: status = .serviceUnavailable
+        }
+    }
+}
+
 extension ReceiverHandler {
     /// Returns the handler of an endpoint's connection.
     static func of(_ endpoint: ReceiverEndpoint) -> ReceiverHandler {

@@ -156,8 +156,8 @@ final class SubscriptionStates: Sendable {
     }
 }
 
-/// The names and values of a JSON text without white space, wherever they stand.
-private struct QuotedParts {
+/// The names and values of a JSON text without white space, or of its beginning, wherever they stand.
+struct QuotedParts {
     /// The parts between quotation marks: a name, a colon, a value.
     private let parts: [String]
 

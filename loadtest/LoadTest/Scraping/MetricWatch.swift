@@ -21,7 +21,7 @@ final class MetricWatch: Sendable {
 
     /// Reads each once and keeps nothing; throws problems that the user should know before the run.
     func check() async throws(ScrapeError) {
-        for target in targets { _ = try await metrics(of: target) }
+        for target in targets { _ = try await MetricsText(of: target, trust) }
     }
 
     /// Reads until the task is cancelled; seconds are counted from `origin`.
@@ -62,7 +62,7 @@ final class MetricWatch: Sendable {
     private func look(at target: LoadTarget, from origin: ContinuousClock.Instant) async {
         let instance = targets.count > 1 ? target.authority : nil
         do throws(ScrapeError) {
-            let metrics = try await metrics(of: target)
+            let metrics = try await MetricsText(of: target, trust)
             let second = max(0, (ContinuousClock.now - origin).seconds)
             state.withLock { $0.collection.add(metrics, second: second, instance: instance) }
         } catch {
@@ -71,14 +71,18 @@ final class MetricWatch: Sendable {
         }
         state.withLock { $0.looks += 1 }
     }
+}
 
-    /// Uses a new connection each time: an idle connection may be closed.
-    private func metrics(of target: LoadTarget) async throws(ScrapeError) -> MetricsText {
+extension MetricsText {
+    /// Reads the metrics of a server over a new connection: an idle connection may be closed.
+    init(of target: LoadTarget, _ trust: TLSTrust = .system) async throws(ScrapeError) {
         let reason: String
         do {
             let reply = try await Exchange(target: target, trust: trust).get()
             switch reply.answer?.status {
-            case 200: return try MetricsText(reply.body)
+            case 200:
+                self = try MetricsText(reply.body)
+                return
             case nil: reason = "There was no whole answer in time."
             case let status?: reason = "The answer has HTTP status \(status)."
             }
