@@ -114,7 +114,6 @@ struct AppleCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the running servers that the options describe.
     func start() async throws -> AppleSimulator {
         var configuration = AppleSimulator.Configuration(pki: try ForgedPKI(corpus: pki))
         configuration.productionPort = productionPort

@@ -90,7 +90,6 @@ struct APIKeyFile {
         try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
-    /// The lines of a clients file with which a gateway uses the key.
     var clientsFileLines: String {
         """
         server_api:

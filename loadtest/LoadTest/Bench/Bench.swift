@@ -99,7 +99,6 @@ extension Bench {
 
     var repeatedTraffic: TrafficSource { .only(.repeated, ReceiptPools(repeated: repeated)) }
 
-    /// Returns a plan without a schedule.
     func plan(for port: Int) -> LoadPlan {
         var load = LoadPlan(target: .loopback(port))
         load.connections = BenchPlan.manyConnections
@@ -169,7 +168,6 @@ extension Bench {
         return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
     }
 
-    /// Measures a load once.
     func turn(_ load: BenchLoad) async throws -> BenchTurn {
         let turn = try await turn(load.server, load.source, seconds: plan.seconds)
         if let outcome = load.outcome { try check(turn, outcome) }
@@ -218,7 +216,6 @@ extension Bench {
     }
 }
 
-/// A load in a closed loop.
 struct BenchLoad {
     let server: BenchServer
     let source: TrafficSource

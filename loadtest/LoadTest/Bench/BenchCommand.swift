@@ -122,7 +122,6 @@ struct BenchPlan: Hashable, Sendable {
     static let longestSeconds = 600.0
     var minutes = 1.0
     var keys = 1000
-    /// The approximate size of a request's body.
     var bodyBytes = 8192
     /// The number of the load's connections: as of a busy gateway, and as of a gateway whose event loop wakes for a few
     /// requests at once.
@@ -130,7 +129,6 @@ struct BenchPlan: Hashable, Sendable {
     static let fewConnections = 4
     /// The number of receipts that are sent in turn where no cache is to help.
     var distinctReceipts = 20_000
-    /// The number of notifications in each run.
     var notifications = 4000
     var idleConnections = 10_000
     var churnReceipts = 100_000

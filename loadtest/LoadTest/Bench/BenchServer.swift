@@ -8,10 +8,8 @@ struct BenchServer: Sendable {
     let name: Name
     let port: Int
     let processes: ProcessTree
-    /// The number of the load's connections.
     private(set) var connections = BenchPlan.manyConnections
 
-    /// Returns the server under a load over so many connections.
     func over(_ connections: Int) -> BenchServer {
         var server = self
         server.connections = connections

@@ -155,7 +155,6 @@ extension RunComparison {
     }
 }
 
-/// A number of two runs, and whether they differ in it.
 struct ComparedFigure: Encodable, Hashable, Sendable {
     let name: String
     /// `ms`, `/s`, `%`.

@@ -5,7 +5,6 @@ internal import Foundation
 internal import FoundationEssentials
 internal import ReceiptForge
 
-/// A folder with a corpus, or for a new corpus.
 struct CorpusFolder {
     let path: String
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The observations of a run of `deferred`.
 struct DeferredOutcome: Hashable, Sendable {
     /// The answers to the requests by their statuses, and the requests without an answer.
     var statuses: [Int: Int] = [:]

@@ -115,7 +115,6 @@ extension Exchange.Reply {
 
 // MARK: - Observations
 
-/// The IDs of some jobs that were deferred.
 private final class DeferredJobs: Sendable {
     private let state = Mutex((deferred: 0, ids: [String]()))
     private let stride: Int

@@ -134,14 +134,12 @@ actor RunningFleet: RunningProgram {
     }
 
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
-    /// The address of verifications.
     var target: LoadTarget { .loopback(clientPort) }
     /// The header fields of clients: the API key if they need one.
     var authorization: [HeaderField] { .bearer(key) }
     var adminPorts: [Int] { gateways.map(\.adminPort) }
     var servers: [BenchServer] { gateways.map { BenchServer($0) } }
     var metricTargets: [LoadTarget] { adminPorts.map { .loopback($0, "/metrics") } }
-    /// The samples of all gateways.
     var metrics: [MetricsText.Sample] {
         get async throws {
             var samples: [MetricsText.Sample] = []
@@ -155,7 +153,6 @@ actor RunningFleet: RunningProgram {
     /// The number of requests to both endpoints of Apple's until now, in either of its interfaces.
     var questions: Int { calls[.questions] ?? 0 }
 
-    /// The numbers of requests to Apple until now.
     var calls: [ScenarioCount: Int] {
         let stats = apple?.stats
         let (receipts, serverAPI) = (stats.map { $0.production + $0.sandbox } ?? 0, stats?.serverApi.count ?? 0)

@@ -11,7 +11,6 @@ struct RunRecord {
     let startedAt = RunResult.Moment.now
     private(set) var timeline: [RunResult.Second] = []
 
-    /// Adds a second, and returns it as it will be reported.
     mutating func add(_ slice: SecondSlice) -> RunResult.Second {
         let second = RunResult.Second(slice, target: plan.target(inSecond: slice.second))
         // No more than a day's.
@@ -41,7 +40,6 @@ struct RunRecord {
     struct Extras {
         var thresholds: [Threshold] = []
         var counts: [ScenarioCount: Int] = [:]
-        /// Further thresholds, with their measurements.
         var checked: [RunResult.Threshold] = []
         var marks: [RunResult.Mark] = []
         var metrics: [RunResult.Series] = []
@@ -135,7 +133,6 @@ extension RunResult.Distribution {
         return steps.filter { (100 - $0) / 100 * Double(count) >= 1 }.map { $0.rounded(toDecimals: 6) }
     }
 
-    /// The step of 99.9992 %.
     private static let lastStep = 85
 }
 

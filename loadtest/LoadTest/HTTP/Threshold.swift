@@ -6,9 +6,7 @@ internal import ArgumentParser
 enum ScenarioCount: String, CaseIterable, Hashable, Sendable {
     /// Requests to both endpoints of Apple's together, in either of its interfaces.
     case questions
-    /// Requests to verifyReceipt.
     case verifyReceipt = "verify_receipt"
-    /// Requests to the App Store Server API.
     case serverAPI = "server_api"
     /// Answers without a subscription, or with a subscription that is not active.
     case wrongStates = "wrong_states"

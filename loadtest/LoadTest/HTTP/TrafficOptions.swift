@@ -183,7 +183,6 @@ struct TrafficOptions: ParsableArguments {
 
     var namesServer: Bool { url != nil || urls != nil }
 
-    /// False if requests have no receipt.
     var sendsReceipts: Bool { body == nil && method == nil && urls == nil }
 
     var fields: [HeaderField] {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lines of the live view of a run, redrawn each second.
 struct LiveView {
     let plan: LoadPlan
     let marks: [RunResult.Mark]

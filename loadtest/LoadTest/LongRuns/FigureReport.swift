@@ -2,7 +2,6 @@
 
 internal import ArgumentParser
 
-/// A measurement, with its target if it has a target.
 struct MeasuredFigure: Codable, Hashable, Sendable {
     let name: String
     let value: Double
@@ -84,7 +83,6 @@ struct FigureReport: Codable, Sendable {
         }
     }
 
-    /// Adds a number of faults, which must be 0.
     mutating func addFaults(_ name: String, _ count: Int) {
         add(name, Double(count), "", .atMost(0))
     }

@@ -32,7 +32,6 @@ final class FleetWatch: Sendable {
     }
 }
 
-/// The memory of servers over time.
 final class MemoryWatch: Sendable {
     private let recorded = Mutex<[MemoryPoint]>([])
 
@@ -71,7 +70,6 @@ struct MemoryPoint: Hashable, Sendable {
 /// The requests to Apple against a budget: a token bucket that holds the requests of one second. Time is an argument.
 struct CallMeter: Hashable, Sendable {
     private enum Limits {
-        /// The samples of one second that are kept.
         static let samples = 1000
     }
 
@@ -84,7 +82,6 @@ struct CallMeter: Hashable, Sendable {
     let budget: Double
     private var samples: [Sample] = []
     private var level = 0.0
-    /// The maximum number of requests within a second.
     private(set) var maximumPerSecond = 0
     /// The maximum number of requests that the bucket must have held. It is never more than the gateways really took.
     private(set) var maximumBurst = 0.0

@@ -38,7 +38,6 @@ internal import COpenSSL
         return unsafe Self.copy(content)
     }
 
-    /// The signature of the first `SignerInfo`.
     var signature: [UInt8]? {
         guard let signer = unsafe OPENSSL_sk_value(CMS_get0_SignerInfos(pointer), 0),
             let signature = unsafe CMS_SignerInfo_get0_signature(OpaquePointer(signer))

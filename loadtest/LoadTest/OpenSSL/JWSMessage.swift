@@ -9,7 +9,6 @@ internal import Receipts
 struct JWSMessage {
     /// The certificates of `x5c` in DER, the signer's first.
     private let certificates: [[UInt8]]
-    /// The decoded payload.
     private let payload: [UInt8]
     /// The signed text.
     let content: [UInt8]

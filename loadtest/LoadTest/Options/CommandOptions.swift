@@ -65,7 +65,6 @@ enum FileError: Error, Hashable, CustomStringConvertible {
 }
 
 extension ArgumentHelp {
-    /// The help of an option, with the name of its value.
     static func value(_ name: String, _ text: String) -> ArgumentHelp { ArgumentHelp(text, valueName: name) }
 }
 
@@ -214,7 +213,6 @@ struct StagesOption: Hashable, Sendable {
 
     struct Step: Hashable, Sendable {
         let seconds: Double
-        /// The rate at the end.
         let rate: Double
     }
 

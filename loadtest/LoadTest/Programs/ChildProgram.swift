@@ -214,7 +214,6 @@ enum InstalledProgram {
     /// Debian keeps servers outside the usual path.
     private static let servers = ["/usr/local/sbin", "/usr/sbin", "/sbin"]
 
-    /// The path of a program; a path stays as it is.
     static func path(_ name: String) throws(ProgramError) -> String {
         guard !name.contains("/") else { return name }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)

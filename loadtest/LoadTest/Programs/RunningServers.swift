@@ -77,7 +77,6 @@ struct RunningRedis: RunningProgram {
         return RunningRedis(server: server)
     }
 
-    /// Returns the arguments for an append-only file, or for none.
     static func persistence(_ file: AppendOnlyFile?) -> [String] {
         guard let file else { return ["--appendonly", "no"] }
         return ["--appendonly", "yes", "--appendfsync", file.fsync.rawValue, "--dir", file.folder]

@@ -53,7 +53,6 @@ struct ProgressMeter {
 }
 
 enum ProgressStream {
-    /// True if it is a screen on which a line can be redrawn.
     static let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
     /// Writes as much of the text as the descriptor takes, without waiting.

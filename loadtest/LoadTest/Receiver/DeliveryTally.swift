@@ -33,7 +33,6 @@ struct DeliveryTally: Sendable {
     }
 
     private struct Chain {
-        /// The time of the latest event.
         var time = ""
         /// Of all IDs in the order of their first delivery.
         var order: UInt64 = 0
@@ -88,7 +87,6 @@ struct DeliveryTally: Sendable {
     }
 }
 
-/// A webhook as it was received.
 struct ReceivedDelivery: Hashable, Sendable {
     /// The fields by lower-case name.
     let headers: [String: String]

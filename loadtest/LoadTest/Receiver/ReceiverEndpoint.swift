@@ -6,7 +6,6 @@ internal import Synchronization
 
 /// One URL of a receiver: its keys, its fault, and the counts of its deliveries.
 final class ReceiverEndpoint: Sendable {
-    /// The content of the requests.
     enum Content: String, CaseIterable, Hashable, Sendable {
         case events
         /// Apple's own bodies. They are signed if there are keys, and have no CloudEvents attributes.
@@ -82,7 +81,6 @@ extension ReceiverEndpoint {
         return ReceiverResponse(fault) { self.take(delivery) }
     }
 
-    /// Counts a delivery.
     func take(_ delivery: ReceivedDelivery) {
         let event = plan.content == .events ? delivery.event : nil
         let now = ContinuousClock.now

@@ -2,7 +2,6 @@
 
 internal import AppleSimulator
 
-/// A fault of one endpoint of the receiver.
 enum ReceiverFault: Hashable, Sendable {
     case none
     /// Connections are refused, and open connections are closed.

@@ -81,7 +81,6 @@ final class ReceiverHandler: ChannelInboundHandler {
     }
 }
 
-/// A response of the receiver, correct or not.
 struct ReceiverResponse {
     enum Framing: Hashable {
         case correct
@@ -141,7 +140,6 @@ extension ReceiverResponse {
 }
 
 extension ReceiverHandler {
-    /// Returns the handler of an endpoint's connection.
     static func of(_ endpoint: ReceiverEndpoint) -> ReceiverHandler {
         ReceiverHandler { head, body in
             endpoint.respond(to: head, body, at: Int64(Date().timeIntervalSince1970))

@@ -36,7 +36,6 @@ final class WebhookReceiver: Sendable {
         self.ports = ports
     }
 
-    /// Starts all listeners.
     static func start(_ plan: Plan) async throws -> WebhookReceiver {
         let tls = try plan.tls.map(NIOSSLContext.init(serving:))
         let endpoints = plan.endpoints.map(ReceiverEndpoint.init)
@@ -93,7 +92,6 @@ extension WebhookReceiver: RunningProgram {}
 // MARK: - Control requests
 
 extension WebhookReceiver {
-    /// One endpoint in `GET /stats`.
     struct EndpointStats: Hashable, Sendable, Codable {
         let url: String
         let counts: DeliveryTally.Counts
@@ -103,7 +101,6 @@ extension WebhookReceiver {
         let seconds: Double
     }
 
-    /// The counts of each endpoint by its name.
     var stats: [String: EndpointStats] {
         let pairs = endpoints.map { endpoint in
             let tally = endpoint.tally
@@ -159,7 +156,6 @@ extension ReceiverResponse {
 
 // MARK: - Listeners
 
-/// A port of the receiver, and the connections to it.
 struct ReceiverListener: Sendable {
     /// The open connections; one more is closed at once.
     private static let maximumConnections = 4096
@@ -168,7 +164,6 @@ struct ReceiverListener: Sendable {
     private let connections: Connections
     var port: Int { server.port }
 
-    /// Starts to listen.
     static func start(
         at port: ReservedPort, _ tls: NIOSSLContext?, _ handler: @escaping @Sendable () -> ReceiverHandler
     ) async throws(SimulatorError) -> ReceiverListener {

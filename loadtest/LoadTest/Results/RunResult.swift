@@ -33,7 +33,6 @@ struct RunResult: Codable, Hashable, Sendable {
     var statuses: [String: Int] = [:]
     /// Requests without an answer, by cause.
     var errors: [String: Int] = [:]
-    /// A row for each second, in order.
     var timeline: [Second] = []
     var marks: [Mark] = []
     /// Scraped from the server.
@@ -55,7 +54,6 @@ struct RunResult: Codable, Hashable, Sendable {
     }
 }
 
-/// The limits of what a run records.
 enum RunResultLimits {
     /// Of the timeline, and of the points of a series: a day.
     static let seconds = 86_400
@@ -172,7 +170,6 @@ extension RunResult {
     struct Threshold: Codable, Hashable, Sendable {
         /// As it was given: `p99<25ms`.
         var expression: String
-        /// Nil if there was nothing to measure.
         var measured: Double?
         /// Of `measured`: `ms`, `%`, `/s`, or empty.
         var unit: String

@@ -115,7 +115,6 @@ extension FleetShape {
         if let value = fields["settings"] { settings = try Self.settings(value) }
     }
 
-    /// Reads `true`, `false` or `{appendfsync: everysec}`.
     private mutating func readRedis(_ value: YAMLValue) throws(ScenarioError) {
         guard value.scalar == nil else { return hasRedis = try value.flag() }
         let fields = try YAMLFields(value, known: ["appendfsync"])

@@ -119,7 +119,6 @@ private actor ScenarioLog {
 }
 
 extension RunResult {
-    /// Adds reasons for which the run did not pass.
     mutating func add(_ reasons: [String]) {
         guard !reasons.isEmpty else { return }
         verdictReasons += reasons
@@ -166,7 +165,6 @@ struct QuotedParts {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the strings of all members with a name.
     func values(of name: String) -> [String] {
         parts.indices.dropLast(2).filter { parts[$0] == name && parts[$0 + 1] == ":" }.map { parts[$0 + 2] }
     }

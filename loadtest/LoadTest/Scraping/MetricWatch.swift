@@ -54,7 +54,6 @@ final class MetricWatch: Sendable {
         }
     }
 
-    /// Writes the failures to standard error.
     func printComplaints() {
         for complaint in complaints { ProgressStream.write(complaint + "\n") }
     }
@@ -134,7 +133,6 @@ struct SeriesRule: Hashable, Sendable {
     ]
 }
 
-/// The series of servers' metrics over time.
 struct SeriesCollection: Sendable {
     private var points: [Key: [RunResult.Point]] = [:]
 

@@ -36,7 +36,6 @@ private struct MetricsLine {
 
     private var next: UInt8? { rest.drop(while: \.isBlank).first }
 
-    /// True for comments and empty lines.
     var isComment: Bool { next == nil || next == UInt8(ascii: "#") }
 
     mutating func sample() -> MetricsText.Sample? {

@@ -13,7 +13,6 @@ struct SearchReport: Encodable, Hashable, Sendable {
     var end: End
     var steps: [Step] = []
 
-    /// The reason for the end of the search.
     enum End: String, Encodable, Sendable {
         /// The gap to the lowest rate that failed is small enough.
         case found
@@ -45,7 +44,6 @@ extension SearchReport.Step {
             sendLagP99Ms: result.generator.sendLag.p99, verdict: result.verdict, reasons: result.verdictReasons)
     }
 
-    /// A row for readers, as wide as the header.
     var line: String {
         let (p50, p99, lag) = (p50Ms?.fourDigits, p99Ms?.fourDigits, sendLagP99Ms?.fourDigits)
         let cells = [
@@ -65,7 +63,6 @@ extension SearchReport.Step {
 }
 
 extension SearchReport {
-    /// The last line for readers.
     var conclusion: String {
         let wanted = slo.joined(separator: ", ")
         let found = ratePerSecond.map { "\($0.asRate) requests/s" }

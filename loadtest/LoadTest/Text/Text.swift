@@ -115,7 +115,6 @@ enum JSONOutput {
     }
 }
 
-/// The name of a property whose member is in snake case.
 private struct PropertyName: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }

@@ -29,7 +29,6 @@ struct CustomerPools: Sendable {
         popularity = KeyPopularity(keys: customers.count, exponent: zipf)
     }
 
-    /// Adds requests with the customers' receipts.
     mutating func addReceipts(
         of customers: SimulatedCustomers, _ pki: ForgedPKI, _ form: (RequestForm.Content) -> RequestForm
     ) {

@@ -16,7 +16,6 @@ enum RequestKind: String, CaseIterable, Sendable {
     case nearExpiry = "near-expiry"
     /// A signed transaction of a customer of the simulated Apple.
     case signed
-    /// The app receipt of such a customer.
     case customerReceipt = "customer-receipt"
     /// The same receipt in Apple's form, at the path `/verifyReceipt`.
     case verifyReceipt = "verify-receipt"
@@ -72,13 +71,10 @@ struct RequestMix: Hashable, Sendable {
     /// True if some requests carry receipts that are made for the run.
     var sendsReceipts: Bool { sendsRepeated || self[.fresh] > 0 || self[.nearExpiry] > 0 }
 
-    /// True if some requests are notifications of Apple's.
     var sendsNotifications: Bool { self[.notification] > 0 || self[.duplicateNotification] > 0 }
 
-    /// True if some requests carry customers' receipts.
     var sendsCustomerReceipts: Bool { self[.customerReceipt] > 0 || self[.verifyReceipt] > 0 }
 
-    /// True if some requests are about customers of the simulated Apple.
     var sendsCustomers: Bool { RequestKind.allCases.contains { $0.isOfCustomer && self[$0] > 0 } }
 
     var byName: [String: Double] {

@@ -13,7 +13,6 @@ struct SignedTraffic: LoadTraffic {
     private let target: LoadTarget
     /// The transactions that all requests have, as texts of JSON.
     private let known: [String]
-    /// The number of new transactions in each request.
     private let newTransactions: Int
     private var generator: SplitMix64
 

@@ -59,7 +59,6 @@ struct SampleAuthority: Sendable {
         }
     }
 
-    /// A store that trusts the root for the environment Sandbox.
     func trustStore() throws -> TrustStore {
         var store = TrustStore(anchors: [])
         for root in certificates.suffix(1) { try store.add(pem: root.pem, environments: [.sandbox]) }

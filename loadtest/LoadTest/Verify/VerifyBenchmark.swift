@@ -76,7 +76,6 @@ extension [Double] {
     /// from different rounds, and their ratio from neither.
     func ratio(to other: [Double]) -> Double { ratios(to: other).median }
 
-    /// Returns the ratio of each round.
     func ratios(to other: [Double]) -> [Double] { zip(self, other).map { $0 / $1 } }
 }
 

@@ -30,9 +30,7 @@ struct VerifyCase: Encodable, Sendable {
     let receiptsPerSecondLowest, receiptsPerSecondHighest: Double
     /// The rate as a multiple of one thread's; nil if one thread was not measured.
     let scaling: Double?
-    /// The scaling of the crypto floor.
     let floorScaling: Double?
-    /// The scaling as a multiple of the floor's.
     let scalingToFloor: Double?
 }
 

@@ -7,9 +7,7 @@ internal import ReceiptForge
 /// Gateways that deliver the events of many notifications to endpoints of this program.
 struct WebhookRun: Sendable {
     let plan: WebhooksCommand
-    /// The names of the endpoints.
     let endpoints: [String]
-    /// The fault of the last endpoint.
     var fault = ReceiverFault.none
     /// False if the endpoints take only a type without events: gateways store and read events then, and send none.
     var delivers = false
@@ -24,7 +22,6 @@ struct WebhookRun: Sendable {
         var stats: [String: WebhookReceiver.EndpointStats]
         /// The events that the gateways wrote.
         var written: Int
-        /// The notifications that were posted.
         var posted: Int
         /// The CPU of the gateways, from the first notification to the last delivery.
         var cpuSeconds: Double

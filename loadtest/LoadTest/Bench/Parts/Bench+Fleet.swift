@@ -198,7 +198,6 @@ struct LoggedCommand: Hashable, Sendable, Decodable {
     var isSent: Bool { address != Self.script && !RedisCounts.overhead.contains(name) }
     var isWhole: Bool { words.allSatisfy { $0.utf8.count < Self.maximumWord } }
 
-    /// Reads the reply to `SLOWLOG GET` in JSON.
     static func read(_ json: String) throws -> [LoggedCommand] {
         try JSONDecoder().decode([LoggedCommand].self, from: Data(json.utf8)).filter(\.isSent)
     }
@@ -209,7 +208,6 @@ extension RunningRedis {
         RedisCounts(try await send(["info", "commandstats"]) + send(["info", "stats"]))
     }
 
-    /// The commands that gateways send while the body runs.
     func commands(during body: () async throws -> Void) async throws -> [LoggedCommand] {
         try await send(["slowlog", "reset"])
         try await send(["config", "set", "slowlog-log-slower-than", "0"])

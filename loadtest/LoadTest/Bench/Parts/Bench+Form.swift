@@ -31,7 +31,6 @@ extension Bench {
     }
 }
 
-/// A client with an API key and a form key.
 private struct BenchFormClient {
     static let bundleID = "com.example.bench"
     private static let formKey = "act_bench"
@@ -56,7 +55,6 @@ private struct BenchFormClient {
         (settings, key) = (clients.settings, clients.keys["bench"])
     }
 
-    /// Returns a request to each path, in the order of the report.
     func requests(_ receipt: String, to port: Int) -> [(path: String, request: ByteBuffer)] {
         let json = Array(#"{"receipt":"\#(receipt)"}"#.utf8)
         let form = Array("apikey=\(Self.formKey)&token=app&receipt=\(receipt)".utf8)

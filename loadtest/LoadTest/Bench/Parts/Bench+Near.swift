@@ -44,7 +44,6 @@ extension Bench {
         return turn
     }
 
-    /// The share of its core that an idle upstream may use.
     private static let idleShare = 0.05
 
     private static func figures(of turns: [BenchTurn]) -> [FigureSample] {

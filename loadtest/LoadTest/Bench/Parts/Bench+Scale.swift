@@ -60,7 +60,6 @@ extension Bench {
         }
     }
 
-    /// Measures the processor time of a hit.
     private func cost(of gateway: BenchServer, _ source: TrafficSource, _ name: String) async throws -> FigureSample {
         let turn = try await turn(BenchLoad(server: gateway, source: source, outcome: .hitNear))
         return FigureSample("CPU of a near-cache hit \(name)", turn.microsecondsPerRequest, "us")

@@ -62,7 +62,6 @@ struct AnswerHead: Sendable {
         }
     }
 
-    /// Returns the position of the colon.
     @discardableResult
     static func checkField(_ line: Span<UInt8>) throws(AnswerFault) -> Int {
         guard let colon = line.index(of: UInt8(ascii: ":"), from: 0), colon > 0 else { throw .malformedField }

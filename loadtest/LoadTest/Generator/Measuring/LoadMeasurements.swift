@@ -103,7 +103,6 @@ struct SecondSlice: Sendable {
     }
 }
 
-/// All measurements of a run, by one worker or by all.
 struct LoadMeasurements: Sendable {
     var counts = RequestCounts()
     /// The times from the moment a request was due to the end of its answer, or to its timeout.

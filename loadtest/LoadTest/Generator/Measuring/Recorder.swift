@@ -75,7 +75,6 @@ struct Recorder: Sendable {
         if role == .measured { measurements.failures[failure, default: 0] += 1 }
     }
 
-    /// Records requests that the early end of the run cut off.
     mutating func abandoned(_ requests: Int) {
         count(.measured) { $0.abandoned += requests }
     }

@@ -15,7 +15,6 @@ struct LoadPlan: Sendable {
     var warmupSeconds = 0.0
     /// The number of requests that ends the recorded part.
     var maximumRequests: Int?
-    /// The number of all workers together.
     var connections = 64
     var pipelining = 1
     var workers = 1
@@ -53,7 +52,6 @@ struct LoadSchedule: Hashable, Sendable {
     /// The rate of the warm-up.
     let first: Double
 
-    /// Returns one rate for all of the time.
     static func constant(_ rate: Double, seconds: Double, _ pattern: ArrivalPattern = .constant) -> LoadSchedule {
         let stage = RateStage(from: rate, to: rate, seconds: seconds)
         return LoadSchedule(curve: RateCurve(stages: [stage]), pattern: pattern, first: rate)
@@ -107,7 +105,6 @@ struct LoadTarget: Hashable, Sendable {
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 
-    /// Returns a path of a server on this machine.
     static func loopback(_ port: Int, _ path: String = "/v1/verify") -> LoadTarget {
         LoadTarget(host: "127.0.0.1", port: port, path: path)
     }

@@ -23,7 +23,6 @@ final class LoadConnection: ChannelInboundHandler {
     private var wasOpened = false
     private var handshakeError: (any Error)?
     private(set) var hasAnswered = false
-    /// True if the worker lists it as free.
     var isListed = false
     /// True if something is written and not flushed.
     var isDirty = false

@@ -107,7 +107,6 @@ protocol LoadTraffic: Sendable {
     mutating func next() -> ByteBuffer
 }
 
-/// Elements that workers take in turn, again and again.
 struct InTurn<Element: Sendable>: Sendable {
     private let elements: [Element]
     private let first: Int
@@ -134,10 +133,8 @@ struct InTurn<Element: Sendable>: Sendable {
     }
 }
 
-/// Whole requests.
 extension InTurn: LoadTraffic where Element == ByteBuffer {}
 
-/// All workers of a run, and their measurements.
 struct LoadCrew {
     let plan: LoadPlan
     private(set) var measurements = LoadMeasurements()
@@ -235,7 +232,6 @@ struct ThreadTime: Hashable, Sendable {
     /// Time in which it was ready to run while other threads had the cores.
     var waiting = 0.0
 
-    /// Returns the time since the thread began.
     static func current() -> ThreadTime {
         if let time = ThreadTime(schedstat: KernelFile("/proc/thread-self/schedstat").text) { return time }
         var time = timespec()

@@ -58,7 +58,6 @@ final class LoadWorker {
     }
 }
 
-/// A message of a worker to its run.
 enum WorkerEvent: Sendable {
     /// It has tried all its connections, and has some, or none for this reason.
     case connected(LoadRunError?)
