@@ -99,30 +99,14 @@ extension Bench {
 
     var repeatedTraffic: TrafficSource { .only(.repeated, ReceiptPools(repeated: repeated)) }
 
-    func plan(for port: Int) -> LoadPlan {
-        var load = LoadPlan(target: .loopback(port))
+    func openPlan(for port: Int, rate: Double, seconds: Double) -> LoadPlan {
+        var load = LoadPlan(target: .loopback(port), schedule: .constant(rate, seconds: seconds))
         load.connections = BenchPlan.manyConnections
         return load
     }
 
-    /// Returns a plan that sends as fast as the server answers, for some seconds or a number of requests.
-    func closedPlan(
-        for port: Int, over connections: Int, seconds: Double = BenchPlan.longestSeconds, requests: Int? = nil
-    ) -> LoadPlan {
-        var load = plan(for: port)
-        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, seconds, requests)
-        load.connections = connections
-        return load
-    }
-
-    func openPlan(for port: Int, rate: Double, seconds: Double) -> LoadPlan {
-        var load = plan(for: port)
-        load.schedule = .constant(rate, seconds: seconds)
-        return load
-    }
-
     func run(_ load: LoadPlan, _ source: TrafficSource) -> LoadRun {
-        LoadRun(plan: load) { [sent] in source.traffic(worker: $0, load, requestsBefore: sent) }
+        LoadRun(load, source, requestsBefore: sent)
     }
 
     /// Runs a plan; throws if more than a hundredth of the requests failed.
@@ -163,7 +147,8 @@ extension Bench {
         requests: Int? = nil
     ) async throws -> BenchTurn {
         let cpu = server.processes.cpuSeconds
-        let load = closedPlan(for: server.port, over: server.connections, seconds: seconds, requests: requests)
+        let load = LoadPlan.closed(
+            .loopback(server.port), over: server.connections, seconds: seconds, requests: requests)
         let measurements = try await drive(load, source)
         return BenchTurn(server, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
     }

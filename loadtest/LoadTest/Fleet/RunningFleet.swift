@@ -220,11 +220,9 @@ extension TrafficSource {
     func post(
         _ count: Int, to target: LoadTarget, seconds: Double, _ edit: (inout LoadPlan) -> Void = { _ in }
     ) async throws -> LoadMeasurements {
-        var load = LoadPlan(target: target)
-        (load.isClosed, load.closedSeconds, load.maximumRequests) = (true, seconds, count)
-        load.connections = 32
+        var load = LoadPlan.closed(target, over: 32, seconds: seconds, requests: count)
         edit(&load)
-        let measurements = try await LoadRun(plan: load) { [load] in traffic(worker: $0, load) }.run()
+        let measurements = try await LoadRun(load, self).run()
         try Task.checkCancellation()
         return measurements
     }

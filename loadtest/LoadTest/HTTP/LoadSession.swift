@@ -9,7 +9,7 @@ final class LoadSession: Sendable {
     private let wasEnded = Mutex(false)
 
     init(_ plan: LoadPlan, _ source: TrafficSource, requestsBefore: Int = 0) {
-        run = LoadRun(plan: plan) { source.traffic(worker: $0, plan, requestsBefore: requestsBefore) }
+        run = LoadRun(plan, source, requestsBefore: requestsBefore)
     }
 
     /// Runs, shows each second, and judges.

@@ -36,6 +36,13 @@ enum TrafficSource: Sendable {
     }
 }
 
+extension LoadRun {
+    /// - Parameter requestsBefore: the number of requests that earlier runs have sent.
+    init(_ plan: LoadPlan, _ source: TrafficSource, requestsBefore: Int = 0) {
+        self.init(plan: plan) { source.traffic(worker: $0, plan, requestsBefore: requestsBefore) }
+    }
+}
+
 extension TrafficOptions {
     /// Writes the certificate that a gateway must trust, if an option says so, and reads the URLs of `--urls`. The first
     /// then names the server.

@@ -114,8 +114,9 @@ private struct MeasuredFleet {
     @discardableResult
     func once(_ outcome: LoadOutcome?) async throws -> Cost {
         try await cost(outcome) {
-            let load = bench.closedPlan(for: gateways[0].port, over: 1, requests: receipts)
-            return try await bench.drive(load, source)
+            let target = LoadTarget.loopback(gateways[0].port)
+            return try await bench.drive(
+                .closed(target, over: 1, seconds: BenchPlan.longestSeconds, requests: receipts), source)
         }
     }
 
@@ -123,8 +124,9 @@ private struct MeasuredFleet {
     func load(_ outcome: LoadOutcome, connections: Int) async throws -> Cost {
         let runs = gateways.map { gateway in
             bench.run(
-                bench.closedPlan(
-                    for: gateway.port, over: max(1, connections / gateways.count), seconds: bench.plan.seconds), source)
+                .closed(
+                    .loopback(gateway.port), over: max(1, connections / gateways.count), seconds: bench.plan.seconds),
+                source)
         }
         return try await cost(outcome) {
             try await withThrowingTaskGroup { group in

@@ -30,7 +30,7 @@ extension Bench {
     ) async throws -> Value {
         let asking = max(1, Double(plan.idleConnections) / Self.openingRate), idle = 4.0
         let rate = Double(plan.idleConnections) / asking
-        var load = plan(for: server.port)
+        var load = LoadPlan(target: .loopback(server.port))
         load.connections = plan.idleConnections
         load.timeout = .seconds(60)
         load.schedule = LoadSchedule(

@@ -27,6 +27,16 @@ struct LoadPlan: Sendable {
     /// Receives the end of each request, on the worker's thread; nil if only sums matter.
     var completion: (@Sendable (Completion) -> Void)?
 
+    /// Returns a plan that sends as fast as the server answers, for some seconds or a number of requests.
+    static func closed(
+        _ target: LoadTarget, over connections: Int, seconds: Double, requests: Int? = nil
+    ) -> LoadPlan {
+        var plan = LoadPlan(target: target)
+        (plan.isClosed, plan.closedSeconds, plan.maximumRequests) = (true, seconds, requests)
+        plan.connections = connections
+        return plan
+    }
+
     /// The length of the recorded part; infinite if only a number of requests ends it.
     var seconds: Double {
         guard let maximumRequests, !isClosed else { return isClosed ? closedSeconds : schedule.curve.seconds }
