@@ -82,14 +82,14 @@ struct BenchCommand: LongRunCommand {
         try check(Set(only).count == only.count, "--only names something twice.")
     }
 
-    func measure() async throws -> FigureReport {
+    func measure() async throws -> Int32 {
         let folder = try ScratchFolder()
         defer { folder.remove() }
         let report = try await Bench(plan, gatewayPath: gateway.path, templates: peers, folder: folder).run()
         let file = URL(filePath: output)
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try FileError.write(try JSONOutput.of(report) + "\n", to: output)
-        return report
+        return try report.written(as: format)
     }
 
     var plan: BenchPlan {

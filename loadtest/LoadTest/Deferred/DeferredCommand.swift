@@ -52,7 +52,7 @@ struct DeferredCommand: LongRunCommand {
         try check("--budget", budget, in: 1...10_000)
     }
 
-    func measure() async throws -> FigureReport { try await DeferredRun(plan: self).run() }
+    func measure() async throws -> Int32 { try await DeferredRun(plan: self).run().written(as: format) }
 }
 
 // MARK: - The plan

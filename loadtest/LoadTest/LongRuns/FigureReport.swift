@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ArgumentParser
-
 struct MeasuredFigure: Codable, Hashable, Sendable {
     let name: String
     let value: Double
@@ -89,6 +87,12 @@ struct FigureReport: Codable, Sendable {
 
     var missed: [MeasuredFigure] { figures.filter { $0.met == false } }
 
+    /// Writes the report, and returns the exit status: 99 for a missed target of a run that has a title.
+    func written(as format: ReportFormat) throws -> Int32 {
+        try format.write(self, or: text)
+        return title == nil || missed.isEmpty ? 0 : 99
+    }
+
     /// `All 7 targets met`.
     var headline: String {
         guard !figures.isEmpty else { return "Measured without targets" }
@@ -149,21 +153,5 @@ extension FigureReport {
     private var cores: String {
         let cores = environment.allowedCores
         return cores.count > 1 ? "\(cores[0]) and \(cores[1])" : "here there is only one, which all share"
-    }
-}
-
-/// A command that measures for minutes with servers of its own, and prints figures. It ends them also on ^C.
-protocol LongRunCommand: AsyncParsableCommand, Sendable {
-    var format: ReportFormat { get }
-    func measure() async throws -> FigureReport
-}
-
-extension LongRunCommand {
-    /// Exit status 99 stands for a missed target of a run that has a title.
-    func run() async throws {
-        ProgressStream.warnOfDebugging()
-        let report = try await Interruptible.run { [self] in try await measure() }
-        try format.write(report, or: report.text)
-        if report.title != nil, !report.missed.isEmpty { throw ExitCode(99) }
     }
 }

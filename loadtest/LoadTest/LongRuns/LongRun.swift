@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ArgumentParser
+
+/// A command that measures for minutes with programs of its own. It ends them also on ^C.
+protocol LongRunCommand: AsyncParsableCommand, Sendable {
+    /// Measures, writes the results, and returns the exit status.
+    func measure() async throws -> Int32
+}
+
+extension LongRunCommand {
+    func run() async throws {
+        ProgressStream.warnOfDebugging()
+        let status = try await Interruptible.run { [self] in try await measure() }
+        if status != 0 { throw ExitCode(status) }
+    }
+}
+
 /// The steps that long runs share: work that is repeated meanwhile, and waits for a condition.
 enum LongRun {
     /// Repeats work at intervals while the body runs, and cancels it then.

@@ -3,7 +3,7 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-struct ScenarioCommand: AsyncParsableCommand {
+struct ScenarioCommand: LongRunCommand {
     static let configuration = CommandConfiguration(
         commandName: "scenario",
         abstract: "Start a fleet, put load on it while faults occur, and check thresholds.",
@@ -48,29 +48,19 @@ struct ScenarioCommand: AsyncParsableCommand {
         try check("--rate-scale", rateScale, in: 0.001...100)
     }
 
-    func run() async throws {
-        ProgressStream.warnOfDebugging()
+    func measure() async throws -> Int32 {
         let scenarios = try files.map(LoadScenario.read)
         if let output {
             try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: true)
         }
-        let verdicts = try await Interruptible.run { [self] in
-            var verdicts: [RunResult.Verdict] = []
-            for scenario in scenarios where !Task.isCancelled {
-                let result = try await result(of: scenario)
-                verdicts.append(result.verdict)
-                StandardOutput.write(scenario.name + ": " + RunText(result: result).verdict + "\n")
-                if let output { try result.write(to: "\(output)/\(scenario.name).json") }
-            }
-            return verdicts
+        var worst: Int32 = 0
+        for scenario in scenarios where !Task.isCancelled {
+            let run = ScenarioRun(scenario: scenario, scale: ScenarioScale(time: scale, rate: rateScale))
+            let result = try await RunningFleet.start(scenario.fleet, gatewayPath: gateway.path).whileRunning(run.run)
+            worst = max(worst, result.verdict.exitStatus)
+            StandardOutput.write(scenario.name + ": " + RunText(result: result).verdict + "\n")
+            if let output { try result.write(to: "\(output)/\(scenario.name).json") }
         }
-        let worst = verdicts.map(\.exitStatus).max() ?? 0
-        if worst != 0 { throw ExitCode(worst) }
-    }
-
-    private func result(of scenario: LoadScenario) async throws -> RunResult {
-        try await RunningFleet.start(scenario.fleet, gatewayPath: gateway.path).whileRunning { fleet in
-            try await ScenarioRun(scenario: scenario, scale: ScenarioScale(time: scale, rate: rateScale)).run(on: fleet)
-        }
+        return worst
     }
 }

@@ -67,12 +67,12 @@ struct WebhooksCommand: LongRunCommand {
         do { _ = try receiverFault } catch { throw ValidationError("--fault: \(error)") }
     }
 
-    func measure() async throws -> FigureReport {
+    func measure() async throws -> Int32 {
         let fault = try receiverFault
         let baseline = skipBaseline ? nil : try await WebhookRun(plan: self, endpoints: ["baseline"]).run()
         let run = WebhookRun(
             plan: self, endpoints: (1...endpoints).map { "endpoint-\($0)" }, fault: fault, delivers: true)
-        return try await run.run().report(run, baseline: baseline)
+        return try await run.run().report(run, baseline: baseline).written(as: format)
     }
 
     private var receiverFault: ReceiverFault {
