@@ -154,20 +154,23 @@ struct BenchTests {
         .appending(path: "../../../loadtest/peers").path
 
     @Test func `the peers' configurations take what they are given, no more and no less`() throws {
-        let nginx = try PeerTemplate("nginx.conf", in: Self.peers).filled([
-            "port": "81", "upstream": "82", "folder": "/f", "user": "root",
-        ])
-        #expect(
-            nginx.contains("listen 127.0.0.1:81 ") && nginx.contains("server 127.0.0.1:82;") && !nginx.contains("{{"))
-        let varnish = try PeerTemplate("varnish.vcl", in: Self.peers).filled(["upstream": "82"])
-        #expect(varnish.contains(#".port = "82";"#))
+        func filled(_ name: String, _ values: [String: String]) throws -> String {
+            let template = try FileError.text(of: "\(Self.peers)/\(name)")
+            #expect(values.keys.allSatisfy { template.contains("{{\($0)}}") })
+            let text = template.filled(values)
+            #expect(!text.contains("{{"))
+            return text
+        }
+        let nginx = try filled("nginx.conf", ["port": "81", "upstream": "82", "folder": "/f", "user": "root"])
+        #expect(nginx.contains("listen 127.0.0.1:81 ") && nginx.contains("server 127.0.0.1:82;"))
+        #expect(try filled("varnish.vcl", ["upstream": "82"]).contains(#".port = "82";"#))
+        #expect("listen {{port}}; root {{folder}};".filled(["port": "1"]) == "listen 1; root {{folder}};")
     }
 
-    @Test func `a place without a value, a value without a place, and no file at all are refused by name`() {
-        let template = PeerTemplate(text: "listen {{port}}; root {{folder}};")
-        #expect(throws: BenchError.template("folder")) { try template.filled(["port": "1"]) }
-        #expect(throws: BenchError.template("user")) { try template.filled(["port": "1", "folder": "/", "user": "x"]) }
-        #expect(throws: BenchError.noPeers("/nowhere/nginx.conf")) { try PeerTemplate("nginx.conf", in: "/nowhere") }
+    @Test func `configurations that are not there are named, with what to do`() async throws {
+        let peers = PeerStart(templates: "/nowhere", folder: try ScratchFolder(), core: nil)
+        defer { peers.folder.remove() }
+        await #expect(throws: BenchError.noPeers("/nowhere/varnish.vcl")) { try await peers.varnish(upstream: 1) }
     }
 
     @Test func `a program that is not installed is named, with what to do`() {

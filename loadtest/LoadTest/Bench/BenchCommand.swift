@@ -149,8 +149,6 @@ struct BenchPlan: Hashable, Sendable {
 enum BenchError: Error, Hashable, CustomStringConvertible {
     case notPinned(said: String)
     case noPeers(String)
-    /// A template lacks a placeholder, or a placeholder lacks a value.
-    case template(String)
     /// Answers had another source than they should.
     case otherwiseAnswered(String, wanted: String, share: Double)
     case failures(String, count: Int, of: Int)
@@ -164,7 +162,6 @@ enum BenchError: Error, Hashable, CustomStringConvertible {
         case .notPinned(let said): "This process cannot be kept to a core: \(said)"
         case .noPeers(let path):
             "'\(path)' is not there. Run this in the repository, or name loadtest/peers with --peers."
-        case .template(let name): "A peer's configuration and this program disagree about '\(name)'."
         case .otherwiseAnswered(let name, let wanted, let share):
             "Only \((100 * share).fixed(1)) % of the answers of \(name) were \(wanted); nothing was measured."
         case .failures(let name, let count, let all):

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
 internal import Glibc
 
 /// A server that is measured, on a core of its own.
@@ -65,7 +64,7 @@ struct PeerStart: Sendable {
         // Workers of a master that is root would run as a user that may not write here.
         let user = getuid() == 0 ? "root" : "nobody"
         return try await ListeningProgram.start("nginx", core: core) { port in
-            let text = try PeerTemplate("nginx.conf", in: templates).filled([
+            let text = try template("nginx.conf").filled([
                 "port": "\(port)", "upstream": "\(upstream)", "folder": home, "user": user,
             ])
             return ["-e", "stderr", "-p", home, "-c", try folder.write(text, to: "nginx.conf"), "-g", "daemon off;"]
@@ -74,36 +73,17 @@ struct PeerStart: Sendable {
 
     func varnish(upstream: Int) async throws -> ListeningProgram {
         let home = try folder.makeFolder("varnish")
-        let text = try PeerTemplate("varnish.vcl", in: templates).filled(["upstream": "\(upstream)"])
+        let text = try template("varnish.vcl").filled(["upstream": "\(upstream)"])
         let file = try folder.write(text, to: "varnish.vcl")
         return try await ListeningProgram.start("varnishd", core: core) { port in
             ["-F", "-j", "none", "-a", "127.0.0.1:\(port)", "-f", file, "-n", home, "-s", "malloc,256m"]
         }
     }
-}
 
-/// A configuration in loadtest/peers with placeholders such as `{{name}}`.
-struct PeerTemplate: Sendable {
-    let text: String
-
-    /// Throws unless each value has its placeholder, and each placeholder its value.
-    func filled(_ values: [String: String]) throws(BenchError) -> String {
-        var result = text
-        for (name, value) in values {
-            let place = "{{\(name)}}"
-            guard result.contains(place) else { throw .template(name) }
-            result = result.replacing(place, with: value)
-        }
-        if let open = result.firstMatch(of: /\{\{(\w+)\}\}/) { throw .template(String(open.output.1)) }
-        return result
-    }
-}
-
-extension PeerTemplate {
-    init(_ name: String, in folder: String) throws(BenchError) {
-        let path = "\(folder)/\(name)"
-        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else { throw .noPeers(path) }
-        self.init(text: text)
+    private func template(_ name: String) throws(BenchError) -> String {
+        let path = "\(templates)/\(name)"
+        guard let text = try? FileError.text(of: path) else { throw .noPeers(path) }
+        return text
     }
 }
 

@@ -31,7 +31,7 @@ struct ReportPage {
             // Nothing in the JSON looks like a tag or a comment (HTML §4.12.1.3).
             "result": try JSONOutput.compact(result).replacingScalar("<", with: #"\u003c"#),
         ]
-        return Self.text(PackageResources.report_html).replacing(/{{([a-z-]+)}}/) { parts[String($0.output.1)] ?? "" }
+        return Self.text(PackageResources.report_html).filled(parts)
     }
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -78,6 +78,11 @@ extension String {
         return String(String.UnicodeScalarView(scalars))
     }
 
+    /// Replaces each place such as `{{name}}` by its value. A place without a value stays.
+    func filled(_ values: [String: String]) -> String {
+        replacing(/{{([a-z-]+)}}/) { values[String($0.output.1)] ?? String($0.output.0) }
+    }
+
     /// Replaces a scalar, also one that is part of a character: browsers and shells see U+0600 and `<` as two.
     func replacingScalar(_ scalar: Unicode.Scalar, with text: String) -> String {
         String(String.UnicodeScalarView(unicodeScalars.replacing([scalar], with: text.unicodeScalars)))

@@ -89,35 +89,20 @@ extension Array where Element: Sendable {
     ) async -> [Element] {
         var all: [Element] = []
         all.reserveCapacity(count)
-        // A few chunks at a time: progress waits for the same threads as the work.
-        let batch = ParallelChunk.length * ProcessInfo.processInfo.activeProcessorCount
+        // A chunk is work for a few hundredths of a second. A few chunks at a time: progress waits for the same threads as
+        // the work.
+        let chunk = 32, batch = chunk * ProcessInfo.processInfo.activeProcessorCount
         for start in stride(from: 0, to: count, by: batch) {
-            let end = Swift.min(count, start + batch)
-            all += await ofChunks(ParallelChunk.chunks(of: start..<end), make)
+            let starts = stride(from: start, to: Swift.min(count, start + batch), by: chunk)
+            all += await withTaskGroup { group in
+                for first in starts {
+                    group.addTask { (first, (first..<Swift.min(count, first + chunk)).map(make)) }
+                }
+                let made = await group.reduce(into: [Int: [Element]]()) { $0[$1.0] = $1.1 }
+                return starts.flatMap { made[$0] ?? [] }
+            }
             progress(all.count)
         }
         return all
-    }
-
-    private static func ofChunks(
-        _ chunks: [Range<Int>], _ make: @escaping @Sendable (Int) -> Element
-    ) async -> [Element] {
-        await withTaskGroup { group in
-            for (index, chunk) in chunks.enumerated() { group.addTask { (index, chunk.map(make)) } }
-            var made = chunks.map { _ in [Element]() }
-            for await (index, elements) in group { made[index] = elements }
-            return made.flatMap(\.self)
-        }
-    }
-}
-
-private enum ParallelChunk {
-    /// Work for a few hundredths of a second.
-    static let length = 32
-
-    static func chunks(of range: Range<Int>) -> [Range<Int>] {
-        stride(from: range.lowerBound, to: range.upperBound, by: length).map {
-            $0..<min(range.upperBound, $0 + length)
-        }
     }
 }
