@@ -27,8 +27,8 @@ struct RunResultFileTests {
     @Test func `a member that is missing or of another type is named with its place`() throws {
         let text = try JSONOutput.of(Self.sample)
         for (old, new, place) in [
-            (#""from_per_second" : 300,"#, "", "plan.stages.0.fromPerSecond: "),
-            (#""started_at" : "2026"#, #""started_at" : "26"#, "startedAt: is no moment like 2026-11-21T18:26:32Z"),
+            (#""from_per_second" : 300,"#, "", "plan.stages.0.from_per_second is missing."),
+            (#""started_at" : "2026"#, #""started_at" : "26"#, "started_at: is no moment like 2026-11-21T18:26:32Z"),
             (#""workers" : 2"#, #""workers" : "two""#, "plan.workers: "),
         ] {
             let fault = #expect(throws: RunResultFault.self) {

@@ -65,7 +65,12 @@ final class WebhookReceiver: Sendable {
     /// Replaces the fault of an endpoint; returns when its listener is as the fault requires.
     func set(_ fault: ReceiverFault, of endpoint: ReceiverEndpoint, requests: Int? = nil) async throws {
         endpoint.set(fault, requests: requests)
-        guard fault == .down else { return try await open(endpoint) }
+        try await followFault(of: endpoint)
+    }
+
+    /// Closes or opens the listener of an endpoint.
+    private func followFault(of endpoint: ReceiverEndpoint) async throws {
+        guard endpoint.fault == .down else { return try await open(endpoint) }
         let listener = listeners.withLock { $0.removeValue(forKey: endpoint.name) }
         await listener?.stop()
     }
@@ -143,7 +148,7 @@ extension WebhookReceiver {
             return .text("No endpoint has this name; known are \(known).", .unprocessableEntity)
         }
         endpoint.set(control.fault, requests: control.requests)
-        Task { try await set(control.fault, of: endpoint, requests: control.requests) }
+        Task { try await followFault(of: endpoint) }
         return ReceiverResponse(status: .noContent)
     }
 }

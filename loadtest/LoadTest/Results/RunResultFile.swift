@@ -46,18 +46,19 @@ enum RunResultFault: Error, Hashable, CustomStringConvertible {
 }
 
 extension DecodingError {
-    /// `plan.workers: Expected to decode Int but found a string instead.`
+    /// `plan.stages.0.seconds is missing.`
     fileprivate var reason: String {
         switch self {
-        case .keyNotFound(let key, let context): Self.reason(context, at: context.codingPath + [key])
+        case .keyNotFound(let key, let context): Self.place(context.codingPath + [key]) + " is missing."
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            Self.reason(context, at: context.codingPath)
+            [Self.place(context.codingPath), context.debugDescription].filter { !$0.isEmpty }.joined(separator: ": ")
         @unknown default: "\(self)"
         }
     }
 
-    private static func reason(_ context: Context, at path: [any CodingKey]) -> String {
-        let place = path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-        return place.isEmpty ? context.debugDescription : "\(place): \(context.debugDescription)"
+    private static func place(_ path: [any CodingKey]) -> String {
+        path.map { key in
+            key.intValue.map(String.init) ?? key.stringValue.replacing(/[A-Z]/) { "_" + $0.output.lowercased() }
+        }.joined(separator: ".")
     }
 }
