@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
 internal import ReceiptForge
 
 /// The figures, part after part, and their common ground: cores, receipts, loads.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppleSimulator
-internal import ReceiptForge
 
 extension Bench {
     /// Measures the processor time of a gateway for a call of the App Store Server API: its token, the exchange, the

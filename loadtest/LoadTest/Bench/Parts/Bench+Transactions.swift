@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
 internal import ReceiptForge
 
 extension Bench {
