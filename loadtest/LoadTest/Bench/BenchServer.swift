@@ -126,7 +126,7 @@ extension [BenchTurn] {
         filter { $0.name == name && $0.connections == connections }
     }
 
-    /// Returns the ratio of requests per second of processor time in the turns of one run, of which both servers must have one.
+    /// Returns the ratio of requests per second of processor time in the turns of one run; not a number without both turns.
     func ratio(
         _ name: BenchServer.Name, to other: BenchServer.Name, over connections: Int
     ) -> Double {

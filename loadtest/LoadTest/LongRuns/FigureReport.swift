@@ -70,8 +70,8 @@ struct FigureReport: Codable, Sendable {
 
     /// Adds the median of each figure over several runs, and the last note about it.
     ///
-    /// A shared machine may be fast in some runs and slow in others. So a ratio is a figure of its own: its median stems
-    /// from one run, unlike the ratio of two medians.
+    /// A shared machine may be fast in some runs and slow in other runs. So a ratio is a figure of each run: the ratio of
+    /// two medians would stem from different runs.
     mutating func add(mediansOf runs: [[FigureSample]]) {
         for (index, figure) in (runs.first ?? []).enumerated() {
             let samples = runs.map { $0[index] }
