@@ -39,18 +39,13 @@ package struct Corpus: RandomAccessCollection, Sendable {
     package subscript(position: Int) -> CorpusEntry {
         precondition(indices.contains(position), "the corpus has \(count) entries")
         return position < genuineReceipts
-            ? genuineEntry(number: position + 1) : faultEntry(Self.faults[position - genuineReceipts])
+            ? genuineEntry(number: position + 1) : Self.faults[position - genuineReceipts](self)
     }
 
-    private enum AnyFault: Sendable {
-        case receipt(ReceiptFault)
-        case jws(JWSFault)
-        case transactionReceipt(TransactionReceiptFault)
-    }
-
-    private static let faults: [AnyFault] =
-        ReceiptFault.allCases.map(AnyFault.receipt) + JWSFault.allCases.map(AnyFault.jws)
-        + TransactionReceiptFault.allCases.map(AnyFault.transactionReceipt)
+    private static let faults: [@Sendable (Corpus) -> CorpusEntry] =
+        ReceiptFault.allCases.map { fault in { @Sendable corpus in corpus.entry(fault) } }
+        + JWSFault.allCases.map { fault in { @Sendable corpus in corpus.entry(fault) } }
+        + TransactionReceiptFault.allCases.map { fault in { @Sendable corpus in corpus.entry(fault) } }
 
     private func genuineEntry(number: Int) -> CorpusEntry {
         var generator = SplitMix64(seed: seed, purpose: "receipt \(number)")
@@ -61,28 +56,27 @@ package struct Corpus: RandomAccessCollection, Sendable {
             contents: .init(contents), fault: nil, explanation: "A random genuine receipt.")
     }
 
-    private func faultEntry(_ fault: AnyFault) -> CorpusEntry {
-        switch fault {
-        case .receipt(let fault):
-            let forge = FaultForge(pki: pki)
-            return CorpusEntry(
-                name: "fault-" + fault.name, evidence: forge.evidence(with: fault), expected: fault.expected,
-                contents: forge.contents(with: fault).map { .init($0) }, fault: fault.name,
-                explanation: fault.explanation)
-        case .jws(let fault):
-            return CorpusEntry(
-                name: "jws-" + fault.name, kind: JWSForge.inNotifications.contains(fault) ? .notification : .jws,
-                evidence: .jws(jwsForge.evidence(with: fault)),
-                expected: fault.expectedBelowOperatorsRoot, fault: fault.name, explanation: fault.explanation,
-                needs: [Corpus.transactionRootFileName])
-        case .transactionReceipt(let fault):
-            return CorpusEntry(
-                name: "transaction-receipt-" + fault.name, kind: .transactionReceipt,
-                evidence: .der(transactionReceiptForge.evidence(with: fault)), expected: fault.expected,
-                fault: fault.name, explanation: fault.explanation,
-                needs: [Corpus.rootFileName, Corpus.intermediatesFileName]
-                    + (fault.acceptsVersion2 ? ["gateway.trust.transaction_receipts_v2"] : []))
-        }
+    private func entry(_ fault: ReceiptFault) -> CorpusEntry {
+        let forge = FaultForge(pki: pki)
+        return CorpusEntry(
+            name: "fault-" + fault.name, evidence: forge.evidence(with: fault), expected: fault.expected,
+            contents: forge.contents(with: fault).map { .init($0) }, fault: fault.name, explanation: fault.explanation)
+    }
+
+    private func entry(_ fault: JWSFault) -> CorpusEntry {
+        CorpusEntry(
+            name: "jws-" + fault.name, kind: JWSForge.inNotifications.contains(fault) ? .notification : .jws,
+            evidence: .jws(jwsForge.evidence(with: fault)), expected: fault.expectedBelowOperatorsRoot,
+            fault: fault.name, explanation: fault.explanation, needs: [Corpus.transactionRootFileName])
+    }
+
+    private func entry(_ fault: TransactionReceiptFault) -> CorpusEntry {
+        CorpusEntry(
+            name: "transaction-receipt-" + fault.name, kind: .transactionReceipt,
+            evidence: .der(transactionReceiptForge.evidence(with: fault)), expected: fault.expected, fault: fault.name,
+            explanation: fault.explanation,
+            needs: [Corpus.rootFileName, Corpus.intermediatesFileName]
+                + (fault.acceptsVersion2 ? ["gateway.trust.transaction_receipts_v2"] : []))
     }
 }
 
@@ -111,7 +105,7 @@ package struct CorpusEntry: Sendable {
     /// A name that is unique in its corpus and fit for a file.
     package let name: String
     package var kind = ForgedEvidenceKind.receipt
-    package let evidence: ForgedEvidence
+    package internal(set) var evidence: ForgedEvidence
     package let expected: ExpectedAnswer
     /// Nil unless the answer is genuine, and for all but app receipts.
     package var contents: Contents?

@@ -31,9 +31,9 @@ package struct CorpusWriter: Sendable {
     /// Writes the entries in any order, and returns their rows in the order of the corpus.
     private func writeEntries(
         of corpus: Corpus, progress: (_ written: Int) -> Void
-    ) async throws -> [CorpusIndexRow] {
-        try await withThrowingTaskGroup(of: (position: Int, row: CorpusIndexRow).self) { group in
-            var rows: [Int: CorpusIndexRow] = [:]
+    ) async throws -> [CorpusEntry] {
+        try await withThrowingTaskGroup(of: (position: Int, row: CorpusEntry).self) { group in
+            var rows: [Int: CorpusEntry] = [:]
             for position in corpus.indices {
                 // Enough entries at a time to keep the cores busy; the largest take ten megabytes each.
                 if position >= entriesInTheMaking, let written = try await group.next() {
@@ -52,12 +52,15 @@ package struct CorpusWriter: Sendable {
 
     private var entriesInTheMaking: Int { 2 * ProcessInfo.processInfo.activeProcessorCount }
 
-    private func writeEntry(_ entry: CorpusEntry) throws -> CorpusIndexRow {
+    /// Returns the entry for the index, without its evidence, which may have megabytes.
+    private func writeEntry(_ entry: CorpusEntry) throws -> CorpusEntry {
         try write(Data(entry.evidence.sent), to: entry.fileName)
-        return CorpusIndexRow(entry)
+        var row = entry
+        row.evidence = .text("")
+        return row
     }
 
-    private func encoded(_ rows: [CorpusIndexRow]) throws -> Data {
+    private func encoded(_ rows: [CorpusEntry]) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(rows)
@@ -68,35 +71,16 @@ package struct CorpusWriter: Sendable {
     }
 }
 
-/// One object of `index.json`. Absent values are written as `null`, so that all rows have the same keys.
-struct CorpusIndexRow: Encodable, Sendable {
-    private let file: String
-    private let kind: ForgedEvidenceKind
-    private let expected: ExpectedAnswer
-    private let contents: CorpusEntry.Contents?
-    private let fault: String?
-    private let explanation: String
-    private let needs: [String]
-
-    /// Keeps the fields of the index only: the receipt may have megabytes.
-    init(_ entry: CorpusEntry) {
-        file = entry.fileName
-        kind = entry.kind
-        expected = entry.expected
-        contents = entry.contents
-        fault = entry.fault
-        explanation = entry.explanation
-        needs = entry.needs
-    }
-
+/// One object of `index.json`. Absent values are written as `null`, so that all objects have the same keys.
+extension CorpusEntry: Encodable {
     private enum CodingKeys: String, CodingKey {
         case file, evidence, expected, reason, purchases, environment, fault, explanation, needs
         case bundleID = "bundle_id"
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(file, forKey: .file)
+        try container.encode(fileName, forKey: .file)
         try container.encode(kind, forKey: .evidence)
         try container.encode(expected.verdict, forKey: .expected)
         try container.encode(expected.reason, forKey: .reason)
