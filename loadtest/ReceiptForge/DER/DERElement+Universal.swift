@@ -70,13 +70,13 @@ extension DERNode {
         return DERNode(.set, children: ordered.map(DERNode.verbatim))
     }
 
-    /// `[number] EXPLICIT` around one element.
-    static func explicit(_ number: UInt8, _ child: DERNode) -> DERNode {
-        DERNode(.contextConstructed(number), children: [child])
-    }
-
     /// An `OCTET STRING` with the encoding of another element, as in attribute values and extensions.
     static func octetString(wrapping element: DERNode) -> DERNode {
         .octetString(element.encoded)
+    }
+
+    /// `[number] EXPLICIT` around one element.
+    static func explicit(_ number: UInt8, _ child: DERNode) -> DERNode {
+        DERNode(.contextConstructed(number), children: [child])
     }
 }

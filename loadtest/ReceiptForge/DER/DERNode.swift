@@ -13,13 +13,17 @@ enum DERNode: Sendable, Hashable {
     }
 
     init(_ tag: DERNodeTag, lengthForm: DERLengthForm = .minimal, children: [DERNode]) {
-        self = .element(tag: tag, lengthForm: lengthForm, contents: Self.concatenation(of: children))
+        self = .element(tag: tag, lengthForm: lengthForm, contents: children.flatMap(\.encoded))
     }
 
     var encoded: [UInt8] {
-        var output: [UInt8] = []
-        append(to: &output)
-        return output
+        switch self {
+        case .verbatim(let bytes): bytes
+        case .element(let tag, let lengthForm, let contents):
+            // X.690 §8.1.5: two zero bytes end the indefinite form.
+            [tag.rawValue] + lengthForm.lengthBytes(for: contents.count) + contents
+                + (lengthForm == .indefinite ? [0, 0] : [])
+        }
     }
 
     /// The contents without identifier and length.
@@ -37,27 +41,6 @@ enum DERNode: Sendable, Hashable {
         }
     }
 
-    /// Returns the encodings of the elements, concatenated.
-    static func concatenation(of elements: [DERNode]) -> [UInt8] {
-        var output: [UInt8] = []
-        for element in elements {
-            element.append(to: &output)
-        }
-        return output
-    }
-
-    private func append(to output: inout [UInt8]) {
-        switch self {
-        case .verbatim(let bytes):
-            output += bytes
-        case .element(let tag, let lengthForm, let contents):
-            output.append(tag.rawValue)
-            output += lengthForm.lengthBytes(for: contents.count)
-            output += contents
-            // X.690 §8.1.5: two zero bytes end the indefinite form.
-            if lengthForm == .indefinite { output += [0, 0] }
-        }
-    }
 }
 
 /// The form of an element's length (X.690 §8.1.3). DER allows only `minimal` (§10.1).
@@ -71,7 +54,7 @@ enum DERLengthForm: Sendable, Hashable {
     func lengthBytes(for count: Int) -> [UInt8] {
         switch self {
         case .minimal where count < 0x80: [UInt8(count)]
-        case .minimal: Self.longForm(count, bytes: Self.significantBytes(of: count))
+        case .minimal: Self.longForm(count, bytes: (count.bitWidth - count.leadingZeroBitCount + 7) / 8)
         case .long(let bytes): Self.longForm(count, bytes: bytes)
         case .indefinite: [0x80]
         }
@@ -80,10 +63,6 @@ enum DERLengthForm: Sendable, Hashable {
     private static func longForm(_ count: Int, bytes: Int) -> [UInt8] {
         let digits = (0..<bytes).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
         return [0x80 | UInt8(bytes)] + digits
-    }
-
-    private static func significantBytes(of count: Int) -> Int {
-        (count.bitWidth - count.leadingZeroBitCount + 7) / 8
     }
 }
 

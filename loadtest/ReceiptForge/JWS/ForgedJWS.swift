@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// A JWS in compact serialization (RFC 7515 §7.1), in its three parts of text. A fault is an edited part.
 package struct ForgedJWS: Sendable, Hashable {
     package var header: [UInt8]
@@ -18,6 +20,13 @@ package struct ForgedJWS: Sendable, Hashable {
 
     package var text: [UInt8] { signingInput + [dot] + signature }
 
+    /// Returns the parts with a signature that `sign` makes of the signed text.
+    func signed(by sign: ([UInt8]) -> [UInt8]) -> ForgedJWS {
+        var signed = self
+        signed.signature = Base64URLText.encode(sign(signingInput))
+        return signed
+    }
+
     private var dot: UInt8 { UInt8(ascii: ".") }
 }
 
@@ -25,24 +34,8 @@ package struct ForgedJWS: Sendable, Hashable {
 package enum Base64URLText {
     package static func encode(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
-        text.reserveCapacity(bytes.count / 3 * 4 + 4)
-        append(bytes, to: &text)
+        Base64.append(encodingURL: bytes, to: &text)
         return text
-    }
-
-    /// Appends each six bits as one character; the last unused bits are zero.
-    static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
-        var bits: UInt32 = 0
-        var count: UInt32 = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[Int(bits >> count & 63)])
-            }
-        }
-        if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
     }
 
     static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

@@ -125,7 +125,7 @@ extension JWSForge {
         var template = CertificateTemplate.leaf(key: stranger.leafKey, authority: pki.leafKey)
         template.issuer = TestNames.leaf
         template.subject = TestNames.bystander
-        return template.signed(by: pki.leafKey, .sha256).der
+        return template.signed(by: pki.leafKey).der
     }
 
     fileprivate var leafBelowRoot: [UInt8] {

@@ -76,7 +76,9 @@ extension JWSForge {
         case .payload: jws.payload = edit(jws.payload)
         case .signature: break
         }
-        repeat { pki.sign(&jws) } while !jws.signature.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        repeat {
+            jws = signed(jws)
+        } while !jws.signature.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
         if part == .signature { jws.signature = edit(jws.signature) }
         return jws.text
     }

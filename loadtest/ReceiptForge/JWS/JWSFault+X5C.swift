@@ -8,9 +8,9 @@ extension JWSForge {
         .rejected("x5c-missing", .x5cMissing).header { $0["x5c"] = nil }
             .because("No certificates: Apple's library for local testing signs like this."),
         .rejected("x5c-is-text", .x5cMissing)
-            .header { $0["x5c"] = "\"\(Base64Encoder.text($1.x5c[0]))\"" }
+            .x5c { "\"\(Base64Encoder.text($0.x5c[0]))\"" }
             .because("One text in place of a list (RFC 7515 §4.1.6)."),
-        .rejected("x5c-empty", .x5cMissing).header { $0["x5c"] = "[]" }
+        .rejected("x5c-empty", .x5cMissing).x5c { _ in "[]" }
             .because("A list of no certificates."),
         .rejected("x5c-of-one", .x5cCountWrong).belowOperatorsRoot(.rejected(.issuerCertificateMissing))
             .certificates { [$0.x5c[0]] }
@@ -21,7 +21,7 @@ extension JWSForge {
             .certificates { $0.x5c + [$0.x5c[1]] }
             .because("A fourth certificate behind the root."),
         .rejected("x5c-of-a-thousand", .x5cEntryMalformed)
-            .header { $0["x5c"] = JOSEHeader.array(Array(repeating: "MAA=", count: 1_000)) }
+            .x5c { _ in JOSEHeader.array(Array(repeating: "MAA=", count: 1_000)) }
             .because("Many small entries cost time before anything is verified."),
         .rejected("x5c-out-of-order", .x5cOrderWrong).certificates { [$0.x5c[0], $0.x5c[2], $0.x5c[1]] }
             .because("The root before the intermediate (RFC 7515 §4.1.6: each certifies the one before it)."),
@@ -59,41 +59,35 @@ extension TransactionPKI {
 extension JWSForge {
     static let entries: [JWSFault] = [
         .rejected("x5c-entry-in-base64url", .x5cEntryMalformed)
-            .header { header, forge in
-                header["x5c"] = forge.entries { $0.replacing("+", with: "-").replacing("/", with: "_") }
-            }
+            .x5c { forge in forge.entries { $0.replacing("+", with: "-").replacing("/", with: "_") } }
             .because("RFC 7515 §4.1.6: base64, not base64url."),
         .rejected("x5c-entry-with-newlines", .x5cEntryMalformed)
-            .header { header, forge in
-                header["x5c"] = forge.entries { Base64Encoder.lines($0, width: 64, separator: "\\n") }
-            }
+            .x5c { forge in forge.entries { Base64Encoder.lines($0, width: 64, separator: "\\n") } }
             .because("Lines of 64 characters, as in PEM."),
-        .rejected("x5c-entry-with-space", .x5cEntryMalformed)
-            .header { $0["x5c"] = $1.entries { $0 + " " } }
+        .rejected("x5c-entry-with-space", .x5cEntryMalformed).x5c { forge in forge.entries { $0 + " " } }
             .because("A space at the end, which lenient decoders skip."),
         .rejected("x5c-entry-without-padding", .x5cEntryMalformed)
-            .header { header, forge in
-                header["x5c"] = forge.paddedEntries { $0.replacing("=", with: "") }
-            }
+            .x5c { forge in forge.paddedEntries { $0.replacing("=", with: "") } }
             .because("Base64 without its `=`."),
         .rejected("x5c-entry-in-pem", .x5cEntryMalformed)
-            .header { header, forge in
-                header["x5c"] = forge.entries { "-----BEGIN CERTIFICATE-----\\n\($0)\\n-----END CERTIFICATE-----" }
-            }
+            .x5c { forge in forge.entries { "-----BEGIN CERTIFICATE-----\\n\($0)\\n-----END CERTIFICATE-----" } }
             .because("With the lines that begin and end PEM."),
         .rejected("x5c-entry-is-number", .x5cEntryMalformed)
-            .header { $0["x5c"] = "[\"\(Base64Encoder.text($1.x5c[0]))\",1,2]" }
+            .x5c { "[\"\(Base64Encoder.text($0.x5c[0]))\",1,2]" }
             .because("A number among the texts."),
         .rejected("x5c-entry-empty", .x5cEntryMalformed)
-            .header { header, forge in
-                header["x5c"] = JOSEHeader.array(forge.x5c.prefix(2).map(Base64Encoder.text) + [""])
-            }
+            .x5c { JOSEHeader.array($0.x5c.prefix(2).map(Base64Encoder.text) + [""]) }
             .because("An empty text in the root's place."),
         .rejected("bytes-after-leaf", .certificateMalformed).certificates { [$0.x5c[0] + [0]] + $0.x5c.dropFirst() }
             .because("A byte after the leaf's DER, inside the base64: one certificate has endless spellings."),
         .rejected("bytes-after-root", .certificateMalformed).certificates { $0.x5c.dropLast() + [$0.x5c[2] + [0]] }
             .because("A byte after the root's DER."),
     ]
+}
+
+extension JWSFault {
+    /// The value of x5c, before the header is encoded.
+    fileprivate func x5c(_ make: @escaping Make<JWSForge, String>) -> Self { header { $0["x5c"] = make($1) } }
 }
 
 extension JWSForge {

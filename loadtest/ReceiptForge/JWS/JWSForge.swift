@@ -64,6 +64,11 @@ extension JWSFault {
 
     func header(_ edit: @escaping Edit<JOSEHeader>) -> Self { header { header, _ in edit(&header) } }
 
+    /// The bytes of the header.
+    func rawHeader(_ make: @escaping Make<JWSForge, [UInt8]>) -> Self {
+        text { $0.signed(ForgedJWS(header: make($0), payload: $0.contents.payload)).text }
+    }
+
     /// The text of header and payload, before it is signed.
     func beforeSigning(_ edit: @escaping Edit<ForgedJWS>) -> Self {
         text { $0.signed($0.edited($0.unsigned, by: edit)).text }
@@ -83,9 +88,7 @@ extension JWSForge {
 
     var unsigned: ForgedJWS { ForgedJWS(header: header.json, payload: contents.payload) }
 
-    func signed(_ jws: ForgedJWS) -> ForgedJWS {
-        edited(jws) { pki.sign(&$0) }
-    }
+    func signed(_ jws: ForgedJWS) -> ForgedJWS { jws.signed(by: pki.sign) }
 
     /// Returns the sample under another header.
     func signed(_ header: JOSEHeader) -> ForgedJWS {
@@ -94,9 +97,7 @@ extension JWSForge {
 
     /// Returns the sample under another header, with a signature that `sign` makes of the signed text.
     func signed(_ header: JOSEHeader, by sign: ([UInt8]) -> [UInt8]) -> ForgedJWS {
-        edited(ForgedJWS(header: header.json, payload: contents.payload)) { jws in
-            jws.signature = Base64URLText.encode(sign(jws.signingInput))
-        }
+        ForgedJWS(header: header.json, payload: contents.payload).signed(by: sign)
     }
 
     /// Returns the sample under a header with this `kid`: genuine, and another header.

@@ -64,6 +64,9 @@ struct ECPrivateKey: PrivateKey {
         return unsafe bytes(of: ECDSA_SIG_get0_r(decoded)) + bytes(of: ECDSA_SIG_get0_s(decoded))
     }
 
+    /// Signs as a JWS does with a key on P-256 (RFC 7518 §3.4).
+    func signES256(_ message: [UInt8]) -> [UInt8] { fixedLengthSignature(over: message, digest: .sha256) }
+
     /// Checks r ‖ s over a message.
     func isValid(_ signature: [UInt8], over message: [UInt8], digest: SigningDigest) -> Bool {
         guard signature.count == 2 * curve.byteCount else { return false }

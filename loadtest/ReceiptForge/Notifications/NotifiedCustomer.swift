@@ -9,10 +9,7 @@ struct NotifiedCustomer: Sendable {
         case expired, billingRetry, gracePeriod, revoked
     }
 
-    private enum Action: Hashable {
-        case renew, recover, resubscribe, upgrade, downgrade, failWithGrace, fail, endGrace, expire, refund
-        case refundOldest, reverseRefund, toggleRenewal, raisePrice, requestConsumption, extend, buyItem, refundItem
-    }
+    private typealias Action = (inout NotifiedCustomer) -> NotifiedEvent
 
     let originalTransactionID: String
     private var generator: SplitMix64
@@ -41,7 +38,7 @@ struct NotifiedCustomer: Sendable {
     mutating func nextEvent() -> NotifiedEvent {
         now = now.advanced(by: .milliseconds(generator.number(in: 1...20_000)))
         guard !periods.isEmpty else { return subscribe() }
-        return perform(generator.element(of: possibleActions))
+        return generator.element(of: possibleActions)(&self)
     }
 
     private static let periodLength: Duration = .seconds(300)
@@ -50,10 +47,11 @@ struct NotifiedCustomer: Sendable {
 extension NotifiedCustomer {
     /// The actions that fit the status. Likely actions stand more than once.
     private var possibleActions: [Action] {
-        let aboutItems: [Action] = [.buyItem] + (items.contains { $0.revocationDate == nil } ? [.refundItem] : [])
-        guard !isOverdue else { return aboutItems + overdueActions }
-        let canRefundOldest = periods.count > 1 && periods[0].revocationDate == nil
-        return aboutItems + (canRefundOldest ? [.refundOldest] : []) + subscriptionActions
+        var actions: [Action] = [{ $0.buyItem() }]
+        if items.contains(where: { $0.revocationDate == nil }) { actions.append { $0.refundItem() } }
+        guard !isOverdue else { return actions + overdueActions }
+        if periods.count > 1, periods[0].revocationDate == nil { actions.append { $0.refund(0) } }
+        return actions + subscriptionActions
     }
 
     /// True if the paid period or the grace period ended without an event.
@@ -66,45 +64,29 @@ extension NotifiedCustomer {
     }
 
     private var overdueActions: [Action] {
-        guard status == .active else { return [.endGrace] }
-        return renewal.autoRenewStatus == 1 ? [.renew, .renew, .failWithGrace, .fail] : [.expire]
+        guard status == .active else { return [{ $0.endGracePeriod() }] }
+        guard renewal.autoRenewStatus == 1 else { return [{ $0.expire() }] }
+        return [
+            { $0.renew() }, { $0.renew() }, { $0.fail(hasGracePeriod: true) }, { $0.fail(hasGracePeriod: false) },
+        ]
     }
 
     private var subscriptionActions: [Action] {
         switch status {
         case .active where renewal.autoRenewStatus == 1:
             [
-                .renew, .renew, .renew, .upgrade, .downgrade, .failWithGrace, .fail, .refund, .toggleRenewal,
-                .raisePrice, .requestConsumption, .extend,
+                { $0.renew() }, { $0.renew() }, { $0.renew() }, { $0.upgrade() }, { $0.downgrade() },
+                { $0.fail(hasGracePeriod: true) }, { $0.fail(hasGracePeriod: false) }, { $0.refundNewest() },
+                { $0.toggleRenewal() }, { $0.raisePrice() }, { $0.event("CONSUMPTION_REQUEST") }, { $0.extend() },
             ]
-        case .active: [.toggleRenewal, .expire, .refund, .requestConsumption]
-        case .gracePeriod: [.recover, .endGrace]
-        case .billingRetry: [.recover, .expire]
-        case .expired: [.resubscribe, .resubscribe]
-        case .revoked: [.reverseRefund, .resubscribe]
-        }
-    }
-
-    private mutating func perform(_ action: Action) -> NotifiedEvent {
-        switch action {
-        case .renew: renew()
-        case .recover: startPeriod("DID_RENEW", "BILLING_RECOVERY")
-        case .resubscribe: startPeriod("SUBSCRIBED", "RESUBSCRIBE")
-        case .upgrade: upgrade()
-        case .downgrade: downgrade()
-        case .failWithGrace: fail(hasGracePeriod: true)
-        case .fail: fail(hasGracePeriod: false)
-        case .endGrace: endGracePeriod()
-        case .expire: expire()
-        case .refund: refund(periods.count - 1)
-        case .refundOldest: refund(0)
-        case .reverseRefund: reverseRefund()
-        case .toggleRenewal: toggleRenewal()
-        case .raisePrice: raisePrice()
-        case .requestConsumption: event("CONSUMPTION_REQUEST")
-        case .extend: extend()
-        case .buyItem: buyItem()
-        case .refundItem: refundItem()
+        case .active:
+            [
+                { $0.toggleRenewal() }, { $0.expire() }, { $0.refundNewest() }, { $0.event("CONSUMPTION_REQUEST") },
+            ]
+        case .gracePeriod: [{ $0.recover() }, { $0.endGracePeriod() }]
+        case .billingRetry: [{ $0.recover() }, { $0.expire() }]
+        case .expired: [{ $0.resubscribe() }, { $0.resubscribe() }]
+        case .revoked: [{ $0.reverseRefund() }, { $0.resubscribe() }]
         }
     }
 }
@@ -120,6 +102,10 @@ extension NotifiedCustomer {
         wait(until: end)
         return startPeriod("DID_RENEW", nil, at: end)
     }
+
+    private mutating func recover() -> NotifiedEvent { startPeriod("DID_RENEW", "BILLING_RECOVERY") }
+
+    private mutating func resubscribe() -> NotifiedEvent { startPeriod("SUBSCRIBED", "RESUBSCRIBE") }
 
     /// Adds a paid period of the product that the renewal names.
     private mutating func startPeriod(_ type: String, _ subtype: String?, at start: Timestamp? = nil) -> NotifiedEvent {
@@ -213,6 +199,8 @@ extension NotifiedCustomer {
         return event("REFUND", about: periods[index])
     }
 
+    private mutating func refundNewest() -> NotifiedEvent { refund(periods.count - 1) }
+
     private mutating func reverseRefund() -> NotifiedEvent {
         let index = periods.count - 1
         periods[index].reverseRefund()
@@ -281,8 +269,8 @@ extension SplitMix64 {
         UUIDText.grouped { index in
             switch index {
             case 12: 4
-            case 16: Int(number(in: 8...11))
-            default: Int(number(in: 0...15))
+            case 16: UInt8(number(in: 8...11))
+            default: UInt8(number(in: 0...15))
             }
         }
     }

@@ -13,7 +13,7 @@ package struct ForgedAPIKey: Sendable {
     package init(seed: UInt64) {
         var generator = SplitMix64(seed: seed, purpose: "server API key")
         keyID = String((0..<10).map { _ in generator.element(of: Self.keyIDAlphabet) })
-        issuerID = UUIDText.grouped { _ in Int(generator.number(in: 0...15)) }
+        issuerID = UUIDText.grouped { _ in UInt8(generator.number(in: 0...15)) }
         key = ECPrivateKey(.p256, seed: seed, purpose: "server API")
     }
 
@@ -38,9 +38,7 @@ package struct ForgedAPIKey: Sendable {
 
     /// Signs a header and claims as they stand, JSON texts.
     package func token(header: String, claims: String) -> String {
-        var token = ForgedJWS(header: Array(header.utf8), payload: Array(claims.utf8))
-        let signature = key.fixedLengthSignature(over: token.signingInput, digest: .sha256)
-        token.signature = Base64URLText.encode(signature)
+        let token = ForgedJWS(header: Array(header.utf8), payload: Array(claims.utf8)).signed(by: key.signES256)
         return String(decoding: token.text, as: UTF8.self)
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// A hierarchy like the hierarchy that signs the App Store's transactions: root and intermediate with P-384 keys, the
 /// leaf with a P-256 key, and Apple's two marker extensions.
 ///
@@ -30,7 +32,7 @@ package struct TransactionPKI: Sendable {
 
     /// Signs as in a JWS: ES256, r ‖ s of 64 bytes (RFC 7518 §3.4).
     package func sign(_ message: [UInt8]) -> [UInt8] {
-        leafKey.fixedLengthSignature(over: message, digest: .sha256)
+        leafKey.signES256(message)
     }
 }
 
@@ -39,19 +41,14 @@ extension TransactionPKI {
     package func jws(_ payload: [UInt8]) -> [UInt8] {
         var text = header
         text.append(UInt8(ascii: "."))
-        Base64URLText.append(payload, to: &text)
+        Base64.append(encodingURL: payload, to: &text)
         let signature = sign(text)
         text.append(UInt8(ascii: "."))
-        Base64URLText.append(signature, to: &text)
+        Base64.append(encodingURL: signature, to: &text)
         return text
     }
 
     package func jws(_ contents: some SignedContents) -> [UInt8] {
         jws(contents.payload)
-    }
-
-    /// Signs the parts of a JWS as they stand.
-    package func sign(_ jws: inout ForgedJWS) {
-        jws.signature = Base64URLText.encode(sign(jws.signingInput))
     }
 }

@@ -63,7 +63,7 @@ package struct XcodeTransactionPKI: Sendable {
 
     package init(seed: UInt64) {
         key = ECPrivateKey(.p256, seed: seed, purpose: "transaction xcode")
-        certificate = CertificateTemplate.xcodeTransactions(key: key).signed(by: key, .sha256)
+        certificate = CertificateTemplate.xcodeTransactions(key: key).signed(by: key)
     }
 
     package var rootPEM: String { certificate.pem }
@@ -76,9 +76,7 @@ package struct XcodeTransactionPKI: Sendable {
 
     /// Signs a payload as it stands.
     package func jws(_ payload: [UInt8]) -> [UInt8] {
-        var jws = ForgedJWS(header: header.json, payload: payload)
-        jws.signature = Base64URLText.encode(key.fixedLengthSignature(over: jws.signingInput, digest: .sha256))
-        return jws.text
+        ForgedJWS(header: header.json, payload: payload).signed(by: key.signES256).text
     }
 
     /// Xcode escapes the slashes of base64.

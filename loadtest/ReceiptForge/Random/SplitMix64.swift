@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// A small seeded generator: the same seed gives the same sequence in every process.
 ///
 /// The algorithm is SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). It
@@ -60,17 +62,14 @@ extension SplitMix64 {
 
 /// UUIDs as text.
 enum UUIDText {
-    private static let hexadecimal = Array("0123456789abcdef")
-
     /// Returns a UUID of these bits, apart from the bits that name its version and variant (RFC 9562 §4).
     static func version4(_ high: UInt64, _ low: UInt64) -> String {
         let words = [high & ~0xF000 | 0x4000, low & ~(0b11 << 62) | 0b10 << 62]
-        return grouped { digit in Int(words[digit / 16] >> UInt64(60 - digit % 16 * 4) & 15) }
+        return grouped { digit in UInt8(words[digit / 16] >> UInt64(60 - digit % 16 * 4) & 15) }
     }
 
     /// Returns a UUID of digits from 0 to 15, which are made in their order.
-    static func grouped(_ digit: (Int) -> Int) -> String {
-        let text = (0..<32).map { hexadecimal[digit($0)] }
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(text[$0]) }.joined(separator: "-")
+    static func grouped(_ digit: (Int) -> UInt8) -> String {
+        (0..<16).map { digit(2 * $0) << 4 | digit(2 * $0 + 1) }.uuidText
     }
 }
