@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import NIOHTTP1
 import ReceiptForge
 import Receipts
@@ -191,7 +192,7 @@ struct DeliveryTests {
         let members = #""bundle_id":"\#(TestStore.app)","environment":"production","delay":600"#
         try store.control(.POST, "/notifications", "{\(members),\(Self.renewal)}")
         let app = AppInStore(bundleID: TestStore.app, endpoint: .production)
-        var retry = NotificationDelivery(app: app, body: .signed(""), entry: nil, schedule: .none)
+        var retry = NotificationDelivery(app: app, body: ByteBuffer(), entry: nil)
         retry.attempt = 2
         store.store.sender.send(retry, after: .seconds(600))
         #expect(store.store.sender.stats == NotificationStats(sent: 0, pending: 1, pendingRetries: 1))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import NIOHTTP1
 import Receipts
 import Testing
@@ -26,8 +27,13 @@ struct NotificationLimitTests {
     func `the waits are Apple's, times the scale`(
         version: NotificationVersion, endpoint: Endpoint, scale: Double, seconds: [Double]
     ) {
-        let schedule = RetrySchedule(version, at: endpoint, timeScale: scale)
-        let waits = (1...7).compactMap { schedule.wait(afterAttempt: $0) }
+        let all = version.waits(at: endpoint, timeScale: scale)
+        var delivery = NotificationDelivery(app: Self.app, body: ByteBuffer(), entry: nil, waits: all)
+        var waits: [Duration] = []
+        while let retry = delivery.retry, waits.count < 7 {
+            waits.append(retry.wait)
+            delivery = retry.delivery
+        }
         #expect(waits.map { ($0 / .milliseconds(1)).rounded() } == seconds.map { ($0 * 1000).rounded() })
     }
 
@@ -55,7 +61,7 @@ struct NotificationLimitTests {
     @Test func `attempts beyond the limit wait for their turn, oldest first`() {
         var queue = SimulatedDeliveries(maximumInFlight: 2)
         let started = (1...4).map { number in
-            queue.add(NotificationDelivery(app: Self.app, body: .signed(""), entry: number, schedule: .none))?.entry
+            queue.add(NotificationDelivery(app: Self.app, body: ByteBuffer(), entry: number))?.entry
         }
         #expect(started == [1, 2, nil, nil] && queue.count == 4 && queue.inFlight == 2)
         #expect([queue.finish()?.entry, queue.finish()?.entry, queue.finish()?.entry] == [3, 4, nil])

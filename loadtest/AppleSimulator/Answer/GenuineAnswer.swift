@@ -54,8 +54,8 @@ struct GenuineAnswer: Sendable {
     }
 
     private func rendered(status: Int, _ writeMembers: (inout JSONWriter) -> Void) -> StoreAnswer {
-        guard case .receiptStatus(let other) = fault else { return StoreAnswer(status: status, writeMembers) }
-        return StoreAnswer(status: other.status, retryable: other.retryable, writeMembers)
+        guard case .receiptStatus(let other) = fault else { return .receiptStatus(status, writeMembers) }
+        return .receiptStatus(other.status, retryable: other.retryable, writeMembers)
     }
 
     private func writeLatest(_ latestReceipt: String, to json: inout JSONWriter) {

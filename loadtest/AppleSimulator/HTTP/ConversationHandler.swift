@@ -94,13 +94,13 @@ final class ConversationHandler: ChannelInboundHandler {
 }
 
 extension ConversationHandler {
-    private func write(_ answer: HTTPAnswer, _ context: ChannelHandlerContext) {
+    private func write(_ answer: StoreAnswer, _ context: ChannelHandlerContext) {
         writeHead(of: answer, context)
         context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
         finish(context)
     }
 
-    private func writeHead(of answer: HTTPAnswer, _ context: ChannelHandlerContext) {
+    private func writeHead(of answer: StoreAnswer, _ context: ChannelHandlerContext) {
         let head = answer.head(keepAlive: isKeptAlive, at: responder.store.serverNow)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
     }
@@ -115,7 +115,7 @@ extension ConversationHandler {
 
     private var isKeptAlive: Bool { head?.isKeepAlive ?? false }
 
-    private func begin(_ answer: HTTPAnswer, _ context: ChannelHandlerContext, bytesPerSecond rate: Int) {
+    private func begin(_ answer: StoreAnswer, _ context: ChannelHandlerContext, bytesPerSecond rate: Int) {
         writeHead(of: answer, context)
         context.flush()
         trickle(answer.body, context, bytesPerSecond: rate)
@@ -132,7 +132,7 @@ extension ConversationHandler {
         }
     }
 
-    private func writeHalf(_ answer: HTTPAnswer, _ context: ChannelHandlerContext) {
+    private func writeHalf(_ answer: StoreAnswer, _ context: ChannelHandlerContext) {
         writeHead(of: answer, context)
         var body = answer.body
         let half = body.readSlice(length: body.readableBytes / 2) ?? ByteBuffer()

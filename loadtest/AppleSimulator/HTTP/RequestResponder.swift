@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
+internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import ReceiptForge
@@ -14,12 +15,12 @@ struct RequestResponder: Sendable {
         /// A call of verifyReceipt, which is counted until it ends.
         case planned(PlannedResponse)
         /// An answer to a request that controls the simulator.
-        case control(HTTPAnswer)
+        case control(StoreAnswer)
     }
 
     /// - Parameter body: nil if it exceeded the limit.
     func respond(to head: HTTPRequestHead, _ body: ByteBuffer?) -> Response {
-        guard let body else { return .control(Self.refusal(.payloadTooLarge, "The body is too large.")) }
+        guard let body else { return .control(.text(.payloadTooLarge, "The body is too large.")) }
         let path = head.uri.prefix { $0 != "?" }
         if path == "/verifyReceipt" {
             return .planned(
@@ -31,7 +32,7 @@ struct RequestResponder: Sendable {
         return .control(control(head.method, path, body))
     }
 
-    private func control(_ method: HTTPMethod, _ path: Substring, _ buffer: ByteBuffer) -> HTTPAnswer {
+    private func control(_ method: HTTPMethod, _ path: Substring, _ buffer: ByteBuffer) -> StoreAnswer {
         let body = Array(buffer: buffer)
         do {
             switch (method, path) {
@@ -41,45 +42,37 @@ struct RequestResponder: Sendable {
             case (.PUT, "/scenario"): store.play(try Scenario(yaml: String(buffer: buffer), limits: store.limits))
             case (.PUT, "/accounts"):
                 let evidence = try AccountEvidence(body, limits: store.limits)
-                return HTTPAnswer(body: try evidence.register(in: store, store.controlContext(at: endpoint)).json)
+                return StoreAnswer(body: try evidence.register(in: store, store.controlContext(at: endpoint)).json)
             case (.PUT, "/customers"):
                 let now = UTCDate(store.controlContext(at: endpoint).now)
                 let population = try Population(body, limits: store.limits, createdAt: now)
                 try store.customers.add(population)
-                return HTTPAnswer(body: population.json)
+                return StoreAnswer(body: population.json)
             case (.PUT, "/notifications"):
                 let (app, destination) = try NotificationDestination.read(body)
                 try store.notifications.setDestination(destination, of: app)
             case (.POST, "/notifications"):
                 let uuids = try store.notify(try NotificationRequest(body, limits: store.limits))
-                return Self.json(CreatedNotifications(notificationUuids: uuids))
+                return StoreAnswer(body: ByteBuffer(json: { $0.strings("notification_uuids", uuids) }))
             default:
-                return Self.refusal(
+                return .text(
                     .notFound,
                     "Supported: POST /verifyReceipt, /inApps/…, /advancedCommerce/…, GET and DELETE /stats, "
                         + "GET /stats/details, PUT /scenario, PUT /accounts, PUT /customers, PUT and POST /notifications."
                 )
             }
-            return HTTPAnswer(status: .noContent)
+            return StoreAnswer(status: .noContent)
         } catch {
-            return Self.refusal(.unprocessableEntity, "\(error)")
+            return .text(.unprocessableEntity, "\(error)")
         }
     }
 
-    private struct CreatedNotifications: Encodable {
-        let notificationUuids: [String]
-    }
-
-    private static func refusal(_ status: HTTPResponseStatus, _ text: String) -> HTTPAnswer {
-        HTTPAnswer(status: status, contentType: "text/plain;charset=UTF-8", body: ByteBuffer(string: text + "\n"))
-    }
-
-    private static func json(_ value: some Encodable) -> HTTPAnswer {
+    private static func json(_ value: some Encodable) -> StoreAnswer {
         let encoder = JSONEncoder()
         (encoder.outputFormatting, encoder.keyEncodingStrategy) = (.sortedKeys, .convertToSnakeCase)
         guard let text = try? encoder.encode(value) else {
             preconditionFailure("counts can always be encoded")
         }
-        return HTTPAnswer(body: ByteBuffer(bytes: text))
+        return StoreAnswer(body: ByteBuffer(bytes: text))
     }
 }

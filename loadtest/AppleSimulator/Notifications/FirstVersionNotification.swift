@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import JSON
+internal import NIOCore
 internal import ReceiptForge
 internal import Receipts
 
@@ -19,8 +20,8 @@ struct FirstVersionNotification: Sendable {
     /// The most elements of `latest_receipt_info`.
     private static let maximumTransactions = 100
 
-    var body: [UInt8] {
-        JSONWriter.object(reservingCapacity: 16_384) { json in
+    var body: ByteBuffer {
+        ByteBuffer(json: { json in
             json.member("notification_type", type)
             json.member("environment", view.customer.app.endpoint == .production ? "PROD" : "Sandbox")
             json.member("password", password)
@@ -29,7 +30,7 @@ struct FirstVersionNotification: Sendable {
             json.member("original_transaction_id", view.transaction(transactionID)?.originalID)
             if let renewal { write(renewal, &json) }
             json.object("unified_receipt") { writeReceipt(&$0) }
-        }
+        })
     }
 
     /// The renewal of the transaction's subscription; nil for a single item.

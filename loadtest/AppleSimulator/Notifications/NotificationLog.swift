@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+internal import NIOCore
 internal import Receipts
 
 /// The notifications of version 2 with their attempts, oldest first, up to a maximum number.
@@ -17,6 +19,8 @@ struct NotificationLog: Sendable {
         let signedPayload: String
         fileprivate(set) var attempts: [NotificationAttempt] = []
 
+        /// The body of its deliveries.
+        var body: ByteBuffer { ByteBuffer(json: { $0.member("signedPayload", signedPayload) }) }
         var isDelivered: Bool { attempts.contains { $0.result == .success } }
     }
 
@@ -107,28 +111,14 @@ package enum NotificationVersion: Int64, CaseIterable, Hashable, Sendable {
     case two
 }
 
-/// The waits between the attempts to deliver a notification.
-struct RetrySchedule: Hashable, Sendable {
-    private let waits: [Duration]
-
+extension NotificationVersion {
+    /// Returns the waits between the attempts to deliver a notification ("Responding to App Store Server
+    /// Notifications"): each begins at the previous attempt. The sandbox has one attempt.
+    ///
     /// - Parameter timeScale: the factor of Apple's waits.
-    init(_ version: NotificationVersion, at endpoint: Endpoint, timeScale: Double) {
-        let hours = endpoint == .production ? Self.hours(version) : []
-        waits = hours.map { .seconds(3600 * $0) * timeScale }
-    }
-
-    private init() { waits = [] }
-
-    /// One attempt, as in the sandbox and for a test.
-    static let none = RetrySchedule()
-
-    /// Returns the wait after a failed attempt, counted from 1; nil after the last attempt.
-    func wait(afterAttempt number: Int) -> Duration? {
-        waits.indices.contains(number - 1) ? waits[number - 1] : nil
-    }
-
-    /// "Responding to App Store Server Notifications": each wait begins at the previous attempt.
-    private static func hours(_ version: NotificationVersion) -> [Double] {
-        version == .one ? [6, 24, 48] : [1, 12, 24, 48, 72]
+    func waits(at endpoint: Endpoint, timeScale: Double) -> [Duration] {
+        guard endpoint == .production else { return [] }
+        let hours: [Double] = self == .one ? [6, 24, 48] : [1, 12, 24, 48, 72]
+        return hours.map { .seconds(3600 * $0) * timeScale }
     }
 }

@@ -34,9 +34,9 @@ final class NotificationRegistry: Sendable {
         }
     }
 
-    /// Returns the retries of an app's notifications.
-    func schedule(of app: AppInStore, _ destination: NotificationDestination) -> RetrySchedule {
-        RetrySchedule(destination.version, at: app.endpoint, timeScale: destination.timeScale ?? timeScale)
+    /// Returns the waits between the attempts to deliver an app's notification.
+    func waits(of app: AppInStore, _ destination: NotificationDestination) -> [Duration] {
+        destination.version.waits(at: app.endpoint, timeScale: destination.timeScale ?? timeScale)
     }
 }
 

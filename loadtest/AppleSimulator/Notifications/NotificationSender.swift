@@ -43,7 +43,7 @@ final class NotificationSender: Sendable {
         state = Mutex(State(queue: SimulatedDeliveries(maximumInFlight: limits.maximumNotificationsInFlight)))
     }
 
-    /// Sends a notification, and retries it by its schedule.
+    /// Sends a notification, and retries it after its waits.
     func send(_ delivery: NotificationDelivery, after delay: Duration = .zero) {
         let started = state.withLock { state -> NotificationDelivery? in
             guard !state.isStopped else { return nil }
@@ -85,7 +85,7 @@ final class NotificationSender: Sendable {
         guard let url = registry.destination(of: delivery.app)?.url else {
             return loop.execute { [self] in finish(delivery, .noResponse) }
         }
-        NotificationPost(url: url, body: delivery.body.buffer, timeout: limits.notificationTimeout).send(on: loop)
+        NotificationPost(url: url, body: delivery.body, timeout: limits.notificationTimeout).send(on: loop)
             .whenSuccess { [self] result in finish(delivery, result) }
     }
 

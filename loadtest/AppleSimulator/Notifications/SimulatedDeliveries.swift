@@ -5,35 +5,20 @@ internal import NIOCore
 /// One notification on its way.
 struct NotificationDelivery: Sendable {
     let app: AppInStore
-    let body: SentNotificationBody
+    let body: ByteBuffer
     /// Its number in the log; nil for version 1, which has no history.
     let entry: Int64?
-    let schedule: RetrySchedule
+    /// The waits between its attempts; none for one attempt.
+    var waits: [Duration] = []
     /// The number of the next attempt, counted from 1.
     var attempt = 1
 
     /// Returns the next attempt, and the wait until then; nil after the last attempt.
     var retry: (delivery: NotificationDelivery, wait: Duration)? {
-        guard let wait = schedule.wait(afterAttempt: attempt) else { return nil }
+        guard attempt <= waits.count else { return nil }
         var next = self
         next.attempt += 1
-        return (next, wait)
-    }
-}
-
-/// The body of a notification.
-enum SentNotificationBody: Hashable, Sendable {
-    /// Version 2: a JWS.
-    case signed(String)
-    /// Version 1, in JSON.
-    case members([UInt8])
-
-    var buffer: ByteBuffer {
-        switch self {
-        // A JWS needs no escape.
-        case .signed(let jws): ByteBuffer(string: #"{"signedPayload":""# + jws + #""}"#)
-        case .members(let json): ByteBuffer(bytes: json)
-        }
+        return (next, waits[attempt - 1])
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
+internal import NIOCore
 internal import ReceiptForge
 internal import Receipts
 internal import Synchronization
@@ -79,7 +80,7 @@ extension SimulatedStore {
             let attempt = NotificationAttempt(date: now, result: request.lostResult)
             return notifications.log.withLock { $0.record(attempt, of: number) }
         }
-        send(.signed(entry.signedPayload), entry: number, request, destination)
+        send(entry.body, entry: number, request, destination)
     }
 
     /// Sends a notification of version 1, which has no history.
@@ -92,19 +93,18 @@ extension SimulatedStore {
         let notification = FirstVersionNotification(
             type: type, transactionID: id, view: view, password: context.scenario.sharedSecret,
             latestReceipt: receipt.base64(signedBy: pki), date: context.now)
-        send(.members(notification.body), entry: nil, request, destination)
+        send(notification.body, entry: nil, request, destination)
     }
 
     /// Sends copies in parallel. Only the first copy is tried again.
     private func send(
-        _ body: SentNotificationBody, entry: Int64?, _ request: NotificationRequest,
+        _ body: ByteBuffer, entry: Int64?, _ request: NotificationRequest,
         _ destination: NotificationDestination
     ) {
         for copy in 0..<request.copies {
-            let schedule = copy == 0 ? notifications.schedule(of: request.app, destination) : .none
-            sender.send(
-                NotificationDelivery(app: request.app, body: body, entry: entry, schedule: schedule),
-                after: request.delay)
+            let waits = copy == 0 ? notifications.waits(of: request.app, destination) : []
+            let delivery = NotificationDelivery(app: request.app, body: body, entry: entry, waits: waits)
+            sender.send(delivery, after: request.delay)
         }
     }
 }

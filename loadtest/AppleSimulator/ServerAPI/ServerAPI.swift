@@ -15,7 +15,7 @@ final class ServerAPI: Sendable {
     let massRequests = Mutex<[MassRequest.Name: MassRequest]>([:])
     private let retentionMessages = Mutex<[AppInStore: RetentionMessages]>([:])
     private let keys: [String: AcceptedKey]
-    private let quotas: Mutex<HourlyQuotas>
+    let quotas: Mutex<HourlyQuotas>
 
     init(
         pki: TransactionPKI, keys: [AcceptedKey], customers: CustomerRegistry, notifications: NotificationRegistry,
@@ -30,17 +30,12 @@ final class ServerAPI: Sendable {
         quotas = Mutex(HourlyQuotas(maximumQuotas: limits.maximumQuotas))
     }
 
-    var quotaCounts: [ServerAPIStats.Quota] { quotas.withLock { $0.counts } }
-
-    func resetQuotas() {
-        quotas.withLock { $0 = HourlyQuotas(maximumQuotas: limits.maximumQuotas) }
-    }
 }
 
 /// A call that was admitted or refused before its operation begins.
 enum APIAdmission: Sendable {
     case admitted(APICall)
-    case refused(APIOperation?, PlannedAnswer)
+    case refused(APIOperation?, StoreAnswer)
 
     var operation: APIOperation? {
         switch self {
@@ -89,9 +84,11 @@ extension ServerAPI {
         return .admitted(APICall(route: route, app: app, request: request, context: context))
     }
 
-    func answer(to call: APICall) -> PlannedAnswer {
+    func answer(to call: APICall) -> StoreAnswer {
         switch call.fault {
-        case .serverAPIError(let code): return .error(code: code)
+        case .serverAPIError(let code):
+            // Apple's text, if the code is known.
+            return .error(APIError.allCases.first { $0.code == code } ?? .unknownError, code: code)
         case .throttled(let delay):
             return .error(.rateLimitExceeded, retryAt: call.context.serverNow.advanced(by: delay))
         default: break
@@ -104,7 +101,7 @@ extension ServerAPI {
         }
     }
 
-    private func perform(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    private func perform(_ call: APICall) throws(APIError) -> StoreAnswer {
         switch call.route.operation {
         case .transactionInfo: try transactionInfo(call)
         case .transactionHistory, .transactionHistoryV1: try history(call)
@@ -126,7 +123,7 @@ extension ServerAPI {
         }
     }
 
-    private func retentionMessaging(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    private func retentionMessaging(_ call: APICall) throws(APIError) -> StoreAnswer {
         try retentionMessages.withLock { apps throws(APIError) in
             guard apps[call.app] != nil || apps.count < limits.maximumMessagingApps else { throw .unknownError }
             return try apps[call.app, default: RetentionMessages()].answer(call, limits)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import Receipts
@@ -10,10 +9,10 @@ struct PlannedResponse: Sendable {
     /// The behaviour on the wire.
     enum Reply: Sendable {
         /// An answer, correctly framed.
-        case answer(HTTPAnswer)
-        case slowly(HTTPAnswer, bytesPerSecond: Int)
+        case answer(StoreAnswer)
+        case slowly(StoreAnswer, bytesPerSecond: Int)
         /// Half an answer, then a reset.
-        case halfAnswer(HTTPAnswer)
+        case halfAnswer(StoreAnswer)
         case reset
         case silence
     }
@@ -25,7 +24,7 @@ struct PlannedResponse: Sendable {
     let outcome: String
 
     /// - Parameter answer: makes the answer, with the fault's deviation if any; called only if needed.
-    init(_ effects: Effects, of api: AppleAPI, now: Timestamp, answer: () -> PlannedAnswer) {
+    init(_ effects: Effects, of api: AppleAPI, now: Timestamp, answer: () -> StoreAnswer) {
         let (fault, headers) = (effects.fault ?? .none, effects.headers ?? [])
         latency = effects.latency ?? .zero
         (reply, outcome) =
@@ -42,22 +41,23 @@ struct PlannedResponse: Sendable {
         case .noAnswer: return (.silence, "no_answer")
         case .httpStatus(let code): return (.answer(.page(code, headers)), "http_\(code)")
         case .html: return (.answer(.page(200, headers)), "html")
-        case .empty: return (.answer(HTTPAnswer(headers: headers)), "empty")
+        case .empty: return (.answer(StoreAnswer(headers: headers)), "empty")
         // The Server API says so with an error.
         case .throttled(let delay) where api == .verifyReceipt:
             let moment = String(now.advanced(by: delay).millisecondsSince1970)
             return (.answer(.page(429, headers + [.init(name: "Retry-After", value: moment)])), "throttled")
         case .receiptStatus(let status) where !status.hasReceipt:
-            let body = StoreAnswer(status: status.status, retryable: status.retryable).body
-            return (.answer(HTTPAnswer(headers: headers, body: body)), "status_\(status.status)")
+            var answer = StoreAnswer.receiptStatus(status.status, retryable: status.retryable)
+            answer.headers = headers
+            return (.answer(answer), "status_\(status.status)")
         default: return nil
         }
     }
 
     private static func withAnswer(
-        _ fault: ServerFault, _ headers: [ScenarioPhase.HeaderField], _ answer: PlannedAnswer
+        _ fault: ServerFault, _ headers: [ScenarioPhase.HeaderField], _ answer: StoreAnswer
     ) -> (Reply, String) {
-        var full = answer.http
+        var full = answer
         full.headers += headers
         switch fault {
         case .truncated:
@@ -72,52 +72,7 @@ struct PlannedResponse: Sendable {
             full.headers.append(.init(name: "Content-Encoding", value: coding.rawValue))
             full.body = ByteBuffer(bytes: coding.encode(full.body.readableBytesView))
             return (.answer(full), coding.rawValue)
-        default: return (.answer(full), answer.outcome)
+        default: return (.answer(full), answer.outcome ?? "http_\(answer.status.code)")
         }
-    }
-}
-
-/// The correct answer, and the name of its outcome for the statistics.
-struct PlannedAnswer: Sendable {
-    let http: HTTPAnswer
-    let outcome: String
-
-    init(_ http: HTTPAnswer, outcome: String? = nil) {
-        self.http = http
-        self.outcome = outcome ?? "http_\(http.status.code)"
-    }
-}
-
-/// A `status`, and its JSON.
-struct StoreAnswer: Sendable {
-    let status: Int
-    let body: ByteBuffer
-
-    /// - Parameter writeMembers: writes the members after the status.
-    init(
-        status: Int, retryable: ServerFault.Retryable? = nil,
-        _ writeMembers: (inout JSONWriter) -> Void = { _ in }
-    ) {
-        body = ByteBuffer(json: { answer in
-            answer.member("status", status)
-            if let retryable {
-                answer.key(named: retryable.name)
-                answer.literal(retryable.literal)
-            }
-            writeMembers(&answer)
-        })
-        self.status = status
-    }
-
-    var planned: PlannedAnswer { PlannedAnswer(HTTPAnswer(body: body), outcome: "status_\(status)") }
-
-    init(status: Int, environment: Environment) {
-        self.init(status: status) { $0.member("environment", environment.rawValue) }
-    }
-
-    /// Returns the answer to anything but a genuine receipt. Apple names the environment with 21003, not with 21002.
-    static func refusal(of subject: ReceiptRequest.Subject, at endpoint: Endpoint) -> StoreAnswer {
-        if case .malformed = subject { return StoreAnswer(status: 21002) }
-        return StoreAnswer(status: 21003, environment: endpoint.environment)
     }
 }

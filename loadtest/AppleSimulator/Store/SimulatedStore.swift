@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import NIOCore
 internal import ReceiptForge
 internal import Receipts
@@ -75,8 +76,9 @@ final class SimulatedStore: Sendable {
     func response(to body: [UInt8], isPost: Bool, at endpoint: Endpoint) -> PlannedResponse {
         let (effects, call) = begin(.verifyReceipt, at: endpoint)
         let request = isPost ? request(body, call.now) : nil
-        let answer = { self.answer(to: request, effects.fault, call).planned }
-        let response = PlannedResponse(effects, of: .verifyReceipt, now: call.serverNow, answer: answer)
+        let response = PlannedResponse(effects, of: .verifyReceipt, now: call.serverNow) {
+            answer(to: request, effects.fault, call)
+        }
         stats.begin(at: endpoint, request?.identity, outcome: response.outcome)
         return response
     }
@@ -85,7 +87,7 @@ final class SimulatedStore: Sendable {
     func response(to request: APIRequest, at endpoint: Endpoint) -> PlannedResponse {
         let (effects, call) = begin(.serverAPI, at: endpoint)
         let admission = serverAPI.admit(request, call)
-        let response = PlannedResponse(effects, of: .serverAPI, now: call.serverNow) { () -> PlannedAnswer in
+        let response = PlannedResponse(effects, of: .serverAPI, now: call.serverNow) { () -> StoreAnswer in
             switch admission {
             case .refused(_, let answer): return answer
             case .admitted(var admitted):
@@ -122,13 +124,13 @@ final class SimulatedStore: Sendable {
     var statsWithServerAPI: Stats {
         var counts = stats.stats
         counts.notifications = sender.stats
-        counts.serverApi = ServerAPIStats(calls: stats.serverAPICalls, quotas: serverAPI.quotaCounts)
+        counts.serverApi = ServerAPIStats(calls: stats.serverAPICalls, quotas: serverAPI.quotas.withLock { $0.counts })
         return counts
     }
 
     func resetStats() {
         stats.reset()
-        serverAPI.resetQuotas()
+        serverAPI.quotas.withLock { $0 = HourlyQuotas(maximumQuotas: limits.maximumQuotas) }
         sender.resetStats()
     }
 
@@ -146,18 +148,23 @@ final class SimulatedStore: Sendable {
 extension SimulatedStore {
     /// - Parameter request: nil if the method was not POST.
     private func answer(to request: ReceiptRequest?, _ fault: ServerFault?, _ call: CallContext) -> StoreAnswer {
-        guard let request else { return StoreAnswer(status: 21000) }
-        guard case .genuine(let receipt) = request.subject else {
-            return .refusal(of: request.subject, at: call.endpoint)
+        guard let request else { return .receiptStatus(21000) }
+        let environment = call.endpoint.environment
+        let receipt: GenuineReceipt
+        // Apple names the environment with 21003 and 21004, not with 21002.
+        switch request.subject {
+        case .malformed: return .receiptStatus(21002)
+        case .notAuthentic: return .receiptStatus(21003) { $0.member("environment", environment.rawValue) }
+        case .genuine(let genuine): receipt = genuine
         }
-        guard receipt.environment == call.endpoint.environment else {
-            return StoreAnswer(status: call.endpoint.statusForOtherEnvironment)
+        guard receipt.environment == environment else {
+            return .receiptStatus(call.endpoint.statusForOtherEnvironment)
         }
         if let secret = call.scenario.sharedSecret, receipt.hasSubscriptions, request.password != secret {
-            return StoreAnswer(status: 21004, environment: call.endpoint.environment)
+            return .receiptStatus(21004) { $0.member("environment", environment.rawValue) }
         }
         var answer = request.answer(for: call.edition) { genuineAnswer(to: request, receipt, call) }
-        guard !answer.account.isDeleted else { return StoreAnswer(status: 21010) }
+        guard !answer.account.isDeleted else { return .receiptStatus(21010) }
         answer.fault = fault
         if case .latestReceipt(let replacement) = fault, answer.latestReceipt != nil {
             answer.latestReceipt = answer.latestReceipt(replacement, signedBy: pki)

@@ -6,52 +6,36 @@ internal import NIOHTTP1
 internal import Receipts
 
 /// The answers of the App Store Server API.
-extension PlannedAnswer {
+extension StoreAnswer {
     /// Creates the answer to a call that succeeded, with a body of JSON.
-    static func json(_ writeMembers: (inout JSONWriter) -> Void) -> PlannedAnswer {
-        Self(HTTPAnswer(contentType: "application/json", body: ByteBuffer(json: writeMembers)))
+    static func json(_ writeMembers: (inout JSONWriter) -> Void) -> StoreAnswer {
+        StoreAnswer(contentType: "application/json", body: ByteBuffer(json: writeMembers))
     }
 
     /// Creates the answer to a call that succeeded, without a body.
-    static func empty(_ status: HTTPResponseStatus = .ok) -> PlannedAnswer {
-        Self(HTTPAnswer(status: status, contentType: "application/json"))
+    static func empty(_ status: HTTPResponseStatus = .ok) -> StoreAnswer {
+        StoreAnswer(status: status, contentType: "application/json")
     }
-
-    static func page(_ status: Int) -> PlannedAnswer { Self(.page(status, [])) }
 
     /// The answer to a call without a valid token, as plain text.
-    static var unauthenticated: PlannedAnswer {
-        let text = "Unauthenticated\n\nRequest ID: \(CorrelationKey.next()).0.0\n"
-        return Self(
-            HTTPAnswer(
-                status: .unauthorized, contentType: "text/plain;charset=UTF-8", body: ByteBuffer(string: text)))
+    static var unauthenticated: StoreAnswer {
+        .text(.unauthorized, "Unauthenticated\n\nRequest ID: \(CorrelationKey.next()).0.0")
     }
 
-    /// - Parameter date: the time of the next try, for 4290000.
-    static func error(_ error: APIError, retryAt date: Timestamp? = nil) -> PlannedAnswer {
-        self.error(code: error.code, error.message, retryAt: date)
-    }
-
-    /// Returns an error with Apple's text, if the code is known.
-    static func error(code: Int) -> PlannedAnswer {
-        let known = APIError.allCases.first { $0.code == code } ?? .unknownError
-        return error(code: code, known.message, retryAt: nil)
-    }
-
-    private static func error(code: Int, _ message: String, retryAt date: Timestamp?) -> PlannedAnswer {
-        let body = ByteBuffer(json: { json in
+    /// - Parameters:
+    ///   - code: a code in place of the error's own code.
+    ///   - date: the time of the next try, for 4290000.
+    static func error(_ error: APIError, code: Int? = nil, retryAt date: Timestamp? = nil) -> StoreAnswer {
+        let code = code ?? error.code
+        var answer = json { json in
             json.member("errorCode", code)
-            json.member("errorMessage", message)
-        })
-        let retry = date.map { date in
-            [ScenarioPhase.HeaderField(name: "Retry-After", value: String(date.millisecondsSince1970))]
+            json.member("errorMessage", error.message)
         }
         // The status is the first three digits of the code.
-        return Self(
-            HTTPAnswer(
-                status: HTTPResponseStatus(statusCode: code / 10_000), contentType: "application/json",
-                headers: retry ?? [], body: body),
-            outcome: "error_\(code)")
+        answer.status = HTTPResponseStatus(statusCode: code / 10_000)
+        answer.outcome = "error_\(code)"
+        if let date { answer.headers = [.init(name: "Retry-After", value: String(date.millisecondsSince1970))] }
+        return answer
     }
 }
 

@@ -26,7 +26,7 @@ struct RetentionMessages: Hashable, Sendable {
     private var realtimeURL: String?
     private var performanceTests: Set<String> = []
 
-    mutating func answer(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> PlannedAnswer {
+    mutating func answer(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> StoreAnswer {
         let (method, template) = (call.request.method, call.route.template.dropFirst("inApps/v1/messaging/".utf8.count))
         switch (method, template) {
         case (.GET, "image/list"): return imageList(state(call))
@@ -57,7 +57,7 @@ struct RetentionMessages: Hashable, Sendable {
     /// Returns the state of everything that is uploaded in an environment.
     private func state(_ call: APICall) -> String { call.app.endpoint == .sandbox ? "APPROVED" : "PENDING" }
 
-    private func imageList(_ state: String) -> PlannedAnswer {
+    private func imageList(_ state: String) -> StoreAnswer {
         .json { json in
             json.objects("imageIdentifiers", of: images.sorted { $0.key < $1.key }) { json, image in
                 json.member("imageIdentifier", image.key)
@@ -67,7 +67,7 @@ struct RetentionMessages: Hashable, Sendable {
         }
     }
 
-    private func messageList(_ state: String) -> PlannedAnswer {
+    private func messageList(_ state: String) -> StoreAnswer {
         .json { json in
             json.objects("messageIdentifiers", of: messages.keys.sorted()) { json, identifier in
                 json.member("messageIdentifier", identifier)
@@ -139,7 +139,7 @@ struct RetentionMessages: Hashable, Sendable {
     }
 
     /// Starts a test, which the URL passes at once: nothing is sent to it.
-    private mutating func startTest(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> PlannedAnswer {
+    private mutating func startTest(_ call: APICall, _ limits: SimulatorLimits) throws(APIError) -> StoreAnswer {
         let id = try call.request.members()["originalTransactionId"]?.string
         guard call.app.endpoint == .sandbox, let id, ServerAPI.isTransactionID(id) else {
             throw .invalidPerformanceTest
@@ -154,7 +154,7 @@ struct RetentionMessages: Hashable, Sendable {
         }
     }
 
-    private func testResult(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    private func testResult(_ call: APICall) throws(APIError) -> StoreAnswer {
         guard UUID(uuidString: call.id) != nil else { throw .invalidRequestID }
         guard performanceTests.contains(call.id) else { throw .performanceTestNotFound }
         return .json { json in

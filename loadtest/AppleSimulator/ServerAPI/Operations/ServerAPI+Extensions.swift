@@ -40,7 +40,7 @@ struct MassRequest: Hashable, Sendable {
 }
 
 extension ServerAPI {
-    func extendRenewalDate(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func extendRenewalDate(_ call: APICall) throws(APIError) -> StoreAnswer {
         let request = try ExtensionRequest(try call.request.members())
         let view = try customer(
             call, malformed: .invalidOriginalTransactionID, unknown: .originalTransactionIDNotFound)
@@ -69,7 +69,7 @@ extension ServerAPI {
 }
 
 extension ServerAPI {
-    func massExtend(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func massExtend(_ call: APICall) throws(APIError) -> StoreAnswer {
         let body = try call.request.members()
         let request = try ExtensionRequest(body)
         guard let productID = body["productId"]?.string, !productID.isEmpty else { throw .invalidProductID }
@@ -87,7 +87,7 @@ extension ServerAPI {
         return Self.accepted(request)
     }
 
-    private static func accepted(_ request: ExtensionRequest) -> PlannedAnswer {
+    private static func accepted(_ request: ExtensionRequest) -> StoreAnswer {
         .json { $0.member("requestIdentifier", request.requestIdentifier) }
     }
 
@@ -100,7 +100,7 @@ extension ServerAPI {
         return names.contains(TransactionContents().storefront ?? "")
     }
 
-    func massExtensionStatus(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func massExtensionStatus(_ call: APICall) throws(APIError) -> StoreAnswer {
         guard call.route.values.count == 2 else { throw .invalidRequestIdentifier }
         let name = MassRequest.Name(app: call.app, productID: call.id, requestIdentifier: call.route.values[1])
         guard let request = massRequests.withLock({ $0[name] }) else { throw .extensionRequestNotFound }

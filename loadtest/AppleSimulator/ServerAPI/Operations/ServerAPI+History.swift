@@ -5,7 +5,7 @@ internal import ReceiptForge
 
 extension ServerAPI {
     /// Version 1 leaves out finished consumables, as `latest_receipt_info` does.
-    func history(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func history(_ call: APICall) throws(APIError) -> StoreAnswer {
         let filter = try HistoryFilter(call.query)
         let view = try customer(call)
         let isFirstVersion = call.route.operation == .transactionHistoryV1
@@ -29,7 +29,7 @@ extension ServerAPI {
     }
 
     /// Returns refunded transactions in the order of their refunds, 20 a page. The revision counts them.
-    func refunds(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func refunds(_ call: APICall) throws(APIError) -> StoreAnswer {
         let view = try customer(call)
         let refunded = view.transactions.filter { $0.transaction.purchase.cancellationReason != nil }
             .sorted { (Self.refundDate($0), $0.id) < (Self.refundDate($1), $1.id) }

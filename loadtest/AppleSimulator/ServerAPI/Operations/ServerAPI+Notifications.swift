@@ -8,19 +8,18 @@ internal import Synchronization
 
 extension ServerAPI {
     /// Sends a test notification, in version 2 whatever the version of the URL is. It is sent once.
-    func testNotification(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func testNotification(_ call: APICall) throws(APIError) -> StoreAnswer {
         guard notifications.destination(of: call.app) != nil else { throw .notificationURLNotFound }
         let (uuid, date) = (UUID().uuidString.lowercased(), call.context.now)
         let contents = NotificationContents(NotificationKind("TEST"), of: call.app, uuid: uuid, signedAt: date)
-        let jws = signer.jws(contents)
-        let sent = NotificationLog.Entry(contents, of: call.app, signedPayload: jws)
-        let number = notifications.log.withLock { $0.add(sent) }
-        sender.send(NotificationDelivery(app: call.app, body: .signed(jws), entry: number, schedule: .none))
+        let entry = NotificationLog.Entry(contents, of: call.app, signedPayload: signer.jws(contents))
+        let number = notifications.log.withLock { $0.add(entry) }
+        sender.send(NotificationDelivery(app: call.app, body: entry.body, entry: number))
         return .json { $0.member("testNotificationToken", "\(uuid)_\(date.millisecondsSince1970)") }
     }
 
     /// Returns the attempt of a test notification, once it ended.
-    func testNotificationStatus(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func testNotificationStatus(_ call: APICall) throws(APIError) -> StoreAnswer {
         let parts = call.id.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2, UUID(uuidString: String(parts[0])) != nil, let date = Int64(parts[1]) else {
             throw .invalidTestNotificationToken
@@ -31,7 +30,7 @@ extension ServerAPI {
         return .json { write(entry, call, &$0) }
     }
 
-    func notificationHistory(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func notificationHistory(_ call: APICall) throws(APIError) -> StoreAnswer {
         let filter = try NotificationFilter(try call.request.members(), call, customers)
         let start = try Self.start(call.query.first("paginationToken"))
         let page = notifications.log.withLock { log in

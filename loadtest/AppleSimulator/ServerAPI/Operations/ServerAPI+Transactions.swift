@@ -5,12 +5,12 @@ internal import ReceiptForge
 internal import Receipts
 
 extension ServerAPI {
-    func transactionInfo(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func transactionInfo(_ call: APICall) throws(APIError) -> StoreAnswer {
         let (view, transaction) = try transaction(call)
         return .json { $0.member("signedTransactionInfo", jws(transaction, of: view, call)) }
     }
 
-    func appTransactionInfo(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func appTransactionInfo(_ call: APICall) throws(APIError) -> StoreAnswer {
         let customer = try customer(call).customer
         guard customer.hasAppTransaction else { throw .appTransactionNotFound }
         let contents = AppTransactionContents(customer.misplaced(by: call.fault))
@@ -19,7 +19,7 @@ extension ServerAPI {
     }
 
     /// Looks up an order, which has one transaction here. Only production has orders.
-    func lookup(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func lookup(_ call: APICall) throws(APIError) -> StoreAnswer {
         guard call.app.endpoint == .production, let id = CustomerIDs.transactionID(ofOrder: call.id),
             let view = view(ofCustomerWithID: id, call),
             let transaction = view.transactions.first(where: { $0.id == id })
@@ -35,7 +35,7 @@ extension ServerAPI {
         }
     }
 
-    func statuses(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func statuses(_ call: APICall) throws(APIError) -> StoreAnswer {
         let wanted = try call.query.all("status").map { text throws(APIError) in
             guard let status = Int(text).flatMap(SubscriptionStatus.init) else { throw .invalidStatus }
             return status

@@ -6,7 +6,7 @@ internal import NIOHTTP1
 internal import ReceiptForge
 
 extension ServerAPI {
-    func setAppAccountToken(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func setAppAccountToken(_ call: APICall) throws(APIError) -> StoreAnswer {
         let token = try call.request.members()["appAccountToken"]?.string
         guard let token, UUID(uuidString: token) != nil else { throw .invalidAppAccountToken }
         let (view, transaction) = try transaction(call)
@@ -17,7 +17,7 @@ extension ServerAPI {
     }
 
     /// Marks a transaction as finished. Only a consumable shows it.
-    func finish(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func finish(_ call: APICall) throws(APIError) -> StoreAnswer {
         let (view, transaction) = try transaction(call)
         if transaction.transaction.isConsumable {
             try change(view) { $0.finished.insert(transaction.id) }
@@ -26,7 +26,7 @@ extension ServerAPI {
     }
 
     /// Accepts what the app says about the consumption of a purchase. It changes nothing here.
-    func consumption(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func consumption(_ call: APICall) throws(APIError) -> StoreAnswer {
         let body = try call.request.members()
         guard body["customerConsented"]?.bool == true else { throw .invalidCustomerConsented }
         if !call.route.isFirstVersion { try Self.check(consumption: body) }
@@ -58,7 +58,7 @@ extension ServerAPI {
 
     /// Accepts a change of the Advanced Commerce API, and answers with the transaction and its plan as they are. It changes
     /// nothing here.
-    func advancedCommerce(_ call: APICall) throws(APIError) -> PlannedAnswer {
+    func advancedCommerce(_ call: APICall) throws(APIError) -> StoreAnswer {
         let reference = try call.request.members()["requestInfo"]?["requestReferenceId"]?.string
         guard let reference, UUID(uuidString: reference) != nil else { throw .badRequest }
         let (view, transaction) = try transaction(call)

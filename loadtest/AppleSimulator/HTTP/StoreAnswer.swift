@@ -12,20 +12,44 @@ extension ByteBuffer {
     }
 }
 
-struct HTTPAnswer: Sendable {
+/// A complete answer of one of the servers.
+struct StoreAnswer: Sendable {
     var status = HTTPResponseStatus.ok
     var contentType = "application/json;charset=UTF-8"
     /// Fields in addition to the fields of every answer.
     var headers: [ScenarioPhase.HeaderField] = []
     var body = ByteBuffer()
+    /// The name of the outcome for the statistics; nil for the status of HTTP.
+    var outcome: String?
 
     /// Returns a page as Apple's front-end servers send in place of an answer.
-    static func page(_ statusCode: Int, _ headers: [ScenarioPhase.HeaderField]) -> HTTPAnswer {
+    static func page(_ statusCode: Int, _ headers: [ScenarioPhase.HeaderField] = []) -> StoreAnswer {
         let status = HTTPResponseStatus(statusCode: statusCode)
         let text =
             "<html><head><title>\(status.reasonPhrase)</title></head>"
             + "<body><h1>\(status.code) \(status.reasonPhrase)</h1></body></html>\n"
-        return HTTPAnswer(status: status, contentType: "text/html", headers: headers, body: ByteBuffer(string: text))
+        return StoreAnswer(status: status, contentType: "text/html", headers: headers, body: ByteBuffer(string: text))
+    }
+
+    /// Returns a line of plain text.
+    static func text(_ status: HTTPResponseStatus, _ text: String) -> StoreAnswer {
+        StoreAnswer(status: status, contentType: "text/plain;charset=UTF-8", body: ByteBuffer(string: text + "\n"))
+    }
+
+    /// Returns an answer of verifyReceipt.
+    /// - Parameter writeMembers: writes the members after the status.
+    static func receiptStatus(
+        _ status: Int, retryable: ServerFault.Retryable? = nil, _ writeMembers: (inout JSONWriter) -> Void = { _ in }
+    ) -> StoreAnswer {
+        let body = ByteBuffer(json: { json in
+            json.member("status", status)
+            if let retryable {
+                json.key(named: retryable.name)
+                json.literal(retryable.literal)
+            }
+            writeMembers(&json)
+        })
+        return StoreAnswer(body: body, outcome: "status_\(status)")
     }
 
     /// - Parameter date: the time on the servers' clock.
