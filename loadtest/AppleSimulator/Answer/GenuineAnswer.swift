@@ -167,29 +167,8 @@ extension PurchaseContents {
 extension JSONWriter {
     /// Writes the fields of a transaction receipt, under their names with underscores.
     fileprivate mutating func members(of transaction: TransactionReceiptContents) {
-        member("bid", transaction.bundleID)
-        member("bvrs", transaction.applicationVersion)
-        member("item_id", transaction.itemID)
-        member("app_item_id", transaction.appItemID)
-        member("version_external_identifier", transaction.versionExternalIdentifier)
-        member("unique_identifier", transaction.uniqueIdentifier)
-        member("unique_vendor_identifier", transaction.uniqueVendorIdentifier)
-        let purchase = transaction.purchase
-        member("product_id", purchase.productID)
-        member("quantity", String(purchase.quantity))
-        member("transaction_id", purchase.transactionID)
-        member("original_transaction_id", purchase.originalTransactionID)
-        member("web_order_line_item_id", purchase.webOrderLineItemText)
-        member("purchase_date", purchase.purchaseDate)
-        member("original_purchase_date", purchase.originalPurchaseDate)
-        member("cancellation_date", purchase.cancellationDate)
-        member("cancellation_reason", purchase.cancellationReason?.rawValue.description)
-        if let expires = purchase.expiresDate {
-            member("expires_date", expires.millisecondsText)
-            member("expires_date_formatted", expires.gmtText)
-            member("expires_date_formatted_pst", expires.pacificText)
+        for field in transaction.purchaseInfo.members {
+            member(named: field.name.replacing("-", with: "_"), field.value)
         }
-        member("is_trial_period", purchase.isTrialPeriod?.description)
-        member("is_in_intro_offer_period", purchase.isInIntroOfferPeriod?.description)
     }
 }

@@ -49,7 +49,7 @@ struct FirstVersionNotification: Sendable {
     private func writeReceipt(_ json: inout JSONWriter) {
         let listed = view.account.transactions(excludingOld: false).sorted { SimulatedTransaction.isOlder($1, $0) }
         json.member("status", 0)
-        json.member("environment", view.customer.app.endpoint.environment.rawValue)
+        json.member("environment", view.customer.app.environment)
         json.member("latest_receipt", latestReceipt)
         json.objects("latest_receipt_info", of: listed.prefix(Self.maximumTransactions)) { $0.members(of: $1) }
         json.objects("pending_renewal_info", of: view.account.renewals ?? []) { $0.members(of: $1) }

@@ -13,7 +13,7 @@ extension NotificationContents {
         data?.appAppleID = app.appAppleID
         data?.bundleID = app.bundleID
         data?.bundleVersion = nil
-        data?.environment = app.endpoint.environment.rawValue
+        data?.environment = app.environment
         data?.status = nil
         guard kind.isAboutApp else { return }
         data = nil
@@ -27,7 +27,7 @@ extension NotificationContents {
             json.object("appData") { json in
                 json.member("appAppleId", customer.appAppleID)
                 json.member("bundleId", customer.app.bundleID)
-                json.member("environment", customer.app.endpoint.environment.rawValue)
+                json.member("environment", customer.app.environment)
                 json.member("signedAppTransactionInfo", jws)
             }
         }
@@ -41,14 +41,14 @@ extension NotificationContents {
 
 extension AppInStore {
     /// The app's number in the App Store that follows from its bundle ID; nil in the sandbox.
-    fileprivate var appAppleID: Int64? { endpoint == .production ? CustomerIDs.appAppleID(of: bundleID) : nil }
+    var appAppleID: Int64? { endpoint == .production ? CustomerIDs.appAppleID(of: bundleID) : nil }
 
     /// `summary`: the result of an extension of all subscriptions.
     fileprivate var extensionSummary: String {
         NotificationContents.members { json in
             json.object("summary") { json in
                 json.member("requestIdentifier", "7b2c9a34-6f10-4c55-9a0e-3d1f6f0d2c11")
-                json.member("environment", endpoint.environment.rawValue)
+                json.member("environment", environment)
                 json.app(self)
                 json.member("productId", bundleID + ".premium.monthly")
                 json.strings("storefrontCountryCodes", ["DEU"])

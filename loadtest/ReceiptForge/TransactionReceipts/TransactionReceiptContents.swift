@@ -36,7 +36,7 @@ package struct TransactionReceiptContents: Sendable, Hashable {
 
 extension TransactionReceiptContents {
     /// `purchase-info` before base64.
-    var purchaseInfo: ForgedPropertyList {
+    package var purchaseInfo: ForgedPropertyList {
         var list = ForgedPropertyList([])
         list.append(purchase.originalPurchaseDate, "original-purchase-date")
         list.append(purchase.purchaseDate, "purchase-date")
@@ -67,10 +67,10 @@ extension TransactionReceiptContents {
 
 /// An OpenStep property list of texts, as Apple writes it.
 package struct ForgedPropertyList: Sendable, Hashable {
-    struct Member: Sendable, Hashable {
-        var name: String
+    package struct Member: Sendable, Hashable {
+        package var name: String
         /// The text between the quotes, its escapes included.
-        var value: String
+        package var value: String
 
         init(_ name: String, _ value: String) {
             self.name = name
@@ -78,7 +78,7 @@ package struct ForgedPropertyList: Sendable, Hashable {
         }
     }
 
-    var members: [Member]
+    package var members: [Member]
 
     init(_ members: [Member]) {
         self.members = members

@@ -50,7 +50,7 @@ struct APIQuery: Hashable, Sendable {
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = parts.count > 1 ? parts[1].replacing("+", with: "%20") : ""
-            values[PercentEncoding.decoded(parts[0]), default: []].append(PercentEncoding.decoded(value))
+            values[parts[0].withoutPercentEncoding, default: []].append(value.withoutPercentEncoding)
         }
     }
 
@@ -86,21 +86,9 @@ struct APIQuery: Hashable, Sendable {
     }
 }
 
-/// Percent-encoding (RFC 3986 §2.1).
-enum PercentEncoding {
-    /// Returns the text without encoding; a sign that begins none stays.
-    static func decoded(_ text: some StringProtocol) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2).compactMap { ASCII.hexadecimalValue(of: $0) }
-            if byte == UInt8(ascii: "%"), digits.count == 2 {
-                bytes.append(digits[0] << 4 | digits[1])
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+extension StringProtocol {
+    /// The text without percent-encoding (RFC 3986 §2.1), or the text as it is, if a sign begins none.
+    var withoutPercentEncoding: String {
+        Array(utf8).span.percentDecoded().map { String(decoding: $0, as: UTF8.self) } ?? String(self)
     }
 }

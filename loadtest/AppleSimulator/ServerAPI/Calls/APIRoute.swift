@@ -19,7 +19,7 @@ struct APIRoute: Hashable, Sendable {
 
     /// - Parameter path: the path behind the first slash, percent-encoded, without a query.
     init(_ method: HTTPMethod, _ path: Substring) throws(Problem) {
-        let parts = path.split(separator: "/").map { PercentEncoding.decoded($0) }
+        let parts = path.split(separator: "/").map(\.withoutPercentEncoding)
         let matches = Self.templates.filter { $0.values(in: parts) != nil }
         guard !matches.isEmpty else { throw .unknownPath }
         guard let template = matches.first(where: { $0.method == method }), let values = template.values(in: parts)

@@ -30,7 +30,7 @@ struct ReceivedToken: Hashable, Sendable {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
             header["alg"]?.string == "ES256", let key = header["kid"]?.string.flatMap({ keys[$0] }),
-            let signature = Self.decoded(parts[2]),
+            let signature = Base64URLDecoder.decode(parts[2].utf8.span),
             key.key.isValid(signature, over: Array("\(parts[0]).\(parts[1])".utf8)),
             claims["iss"]?.string == key.key.issuerID, claims["aud"]?.string == "appstoreconnect-v1",
             let bundleID = claims["bid"]?.string, key.bundleIDs?.contains(bundleID) ?? true,
@@ -58,13 +58,6 @@ struct ReceivedToken: Hashable, Sendable {
     private static let maximumSeconds: Int64 = 3600
 
     private static func json(_ part: Substring) -> JSONValue? {
-        decoded(part).flatMap { try? JSONValue(parsing: $0) }
-    }
-
-    /// Decodes base64url without padding (RFC 7515 §2).
-    static func decoded(_ part: Substring) -> [UInt8]? {
-        let text = part.replacing("-", with: "+").replacing("_", with: "/")
-        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        return try? Base64.decode(text + padding)
+        Base64URLDecoder.decode(part.utf8.span).flatMap { try? JSONValue(parsing: $0) }
     }
 }

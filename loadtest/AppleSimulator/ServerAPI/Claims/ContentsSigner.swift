@@ -66,9 +66,9 @@ final class ContentsSigner: Sendable {
     /// Returns a JWS with another payload than was signed: this one, or one more claim.
     static func forged(_ jws: String, _ payload: [UInt8]? = nil) -> String {
         var parts = jws.split(separator: ".").map { String($0) }
-        guard parts.count == 3, let signed = ReceivedToken.decoded(Substring(parts[1])) else { return jws }
+        guard parts.count == 3, let signed = Base64URLDecoder.decode(parts[1].utf8.span) else { return jws }
         let forged = payload ?? signed.dropLast() + Array(#","forged":true}"#.utf8)
-        parts[1] = String(decoding: Base64URLText.encode(forged), as: UTF8.self)
+        parts[1] = Base64.encodeURL(forged)
         return parts.joined(separator: ".")
     }
 
@@ -88,12 +88,12 @@ extension ServerFault {
 extension Customer {
     /// The customer of another app or environment, for faults that sign such data.
     func misplaced(by fault: ServerFault?) -> Customer {
-        var app = app
+        var customer = self
         switch fault {
-        case .tampered(.otherBundleID): app = AppInStore(bundleID: "com.example.other", endpoint: app.endpoint)
-        case .wrongEnvironment: app = AppInStore(bundleID: app.bundleID, endpoint: app.endpoint.other)
-        default: return self
+        case .tampered(.otherBundleID): customer.app.bundleID = "com.example.other"
+        case .wrongEnvironment: customer.app.endpoint = app.endpoint.other
+        default: break
         }
-        return moved(to: app)
+        return customer
     }
 }

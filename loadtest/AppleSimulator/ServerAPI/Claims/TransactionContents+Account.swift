@@ -18,10 +18,10 @@ extension TransactionContents {
         originalPurchaseDate = purchase.originalPurchaseDate.timestamp
         expiresDate = purchase.expiresDate?.timestamp
         quantity = purchase.quantity
-        type = transaction.typeClaim
+        type = transaction.typeFilter.claim
         appAccountToken = transaction.appAccountToken
         inAppOwnershipType = transaction.ownershipType
-        environment = customer.app.endpoint.environment.rawValue
+        environment = customer.app.environment
         transactionReason = transaction.isRenewal ? "RENEWAL" : "PURCHASE"
         appTransactionID = customer.appTransactionID
         isUpgraded = transaction.isUpgraded ? true : nil
@@ -77,8 +77,6 @@ extension SimulatedTransaction {
     /// True for a consumable, finished or not.
     var isConsumable: Bool { !purchase.isSubscription && purchase.productType == .consumable }
 
-    fileprivate var typeClaim: String { typeFilter.claim }
-
     /// The type as the filters of the history spell it. Receipts of other tools may have no type for single items.
     var typeFilter: ProductTypeFilter {
         if purchase.isSubscription { return .autoRenewable }
@@ -122,7 +120,7 @@ extension RenewalInfoContents {
         priceIncreaseStatus = (renewal.priceIncreaseStatus ?? renewal.priceConsentStatus).map(Int64.init)
         gracePeriodExpiresDate = renewal.gracePeriodExpires?.timestamp
         signedDate = nil
-        environment = customer.app.endpoint.environment.rawValue
+        environment = customer.app.environment
         recentSubscriptionStartDate = subscription.periods.first?.purchase.purchaseDate.timestamp
         renewalDate = newest.expiresDate?.timestamp
         if !renewal.isOn { (renewalPrice, currency) = (nil, nil) }
@@ -166,7 +164,7 @@ extension AppTransactionContents {
     init(_ customer: Customer) {
         self.init()
         let receipt = customer.contents
-        receiptType = customer.app.endpoint.environment.rawValue
+        receiptType = customer.app.environment
         appAppleID = customer.appAppleID ?? 0
         bundleID = customer.app.bundleID
         (applicationVersion, versionExternalIdentifier) = (nil, nil)
@@ -182,7 +180,6 @@ extension AppTransactionContents {
 extension Customer {
     /// The app's number in the App Store; nil in the sandbox, where Apple has none.
     var appAppleID: Int64? {
-        guard app.endpoint == .production else { return nil }
-        return contents.adamID == 0 ? CustomerIDs.appAppleID(of: app.bundleID) : contents.adamID
+        app.endpoint == .production && contents.adamID != 0 ? contents.adamID : app.appAppleID
     }
 }

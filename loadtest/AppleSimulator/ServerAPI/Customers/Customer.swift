@@ -5,13 +5,16 @@ internal import Receipts
 
 /// One app on one of the two servers.
 struct AppInStore: Hashable, Sendable {
-    let bundleID: String
-    let endpoint: Endpoint
+    var bundleID: String
+    var endpoint: Endpoint
+
+    /// The environment as answers and claims name it.
+    var environment: String { endpoint.environment.rawValue }
 }
 
 /// One customer of an app, as the evidence shows.
 struct Customer: Hashable, Sendable {
-    private(set) var app: AppInStore
+    var app: AppInStore
     let appTransactionID: String
     /// The contents of the newest receipt, and purchases that only other evidence shows.
     private(set) var contents: ReceiptContents
@@ -58,12 +61,6 @@ struct Customer: Hashable, Sendable {
         var customer = self
         customer.contents.purchases.removeAll { !isIncluded($0) }
         customer.recorded = recorded?.withPurchases(isIncluded)
-        return customer
-    }
-
-    func moved(to app: AppInStore) -> Customer {
-        var customer = self
-        customer.app = app
         return customer
     }
 

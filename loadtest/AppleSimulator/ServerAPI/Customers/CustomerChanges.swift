@@ -73,12 +73,7 @@ extension Customer {
             subscription.newest.purchase.productID == rule.productID && subscription.isRunning(at: rule.date)
         }
         guard let period = running?.newest else { return nil }
-        return extend(period, bySeconds: rule.seconds, at: rule.date)
-    }
-
-    /// Extends a period, at most twice in a year.
-    mutating func extend(_ period: SimulatedTransaction, bySeconds seconds: Int64, at date: UTCDate) -> Bool {
-        changes.extend(period, bySeconds: seconds, at: date)
+        return changes.extend(period, bySeconds: rule.seconds, at: rule.date)
     }
 }
 

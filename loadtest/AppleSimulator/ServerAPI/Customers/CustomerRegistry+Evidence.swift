@@ -37,7 +37,7 @@ extension CustomerRegistry {
     func register(_ transaction: VerifiedTransaction, _ call: CallContext) -> Bool {
         let app = AppInStore(bundleID: transaction.bundleID, endpoint: Endpoint(transaction.environment))
         let (purchase, date) = (PurchaseContents(transaction), UTCDate(transaction.signedDate))
-        var contents = ReceiptContents(bundleID: app.bundleID, of: app.endpoint, createdAt: date)
+        var contents = ReceiptContents(of: app, createdAt: date)
         contents.purchases = [purchase]
         let ids = [
             transaction.transactionID, transaction.originalTransactionID, transaction.signedFields.appTransactionID,
@@ -57,8 +57,7 @@ extension CustomerRegistry {
     /// beyond the limit of accounts.
     func register(_ transaction: VerifiedAppTransaction, _ call: CallContext) -> Bool {
         let app = AppInStore(bundleID: transaction.bundleID, endpoint: Endpoint(transaction.environment))
-        var contents = ReceiptContents(
-            bundleID: app.bundleID, of: app.endpoint, createdAt: UTCDate(transaction.receiptCreationDate))
+        var contents = ReceiptContents(of: app, createdAt: UTCDate(transaction.receiptCreationDate))
         contents.adamID = transaction.appAppleID ?? 0
         contents.originalApplicationVersion = transaction.originalApplicationVersion ?? "1.0"
         contents.originalPurchaseDate =
@@ -90,13 +89,12 @@ extension CustomerRegistry {
 }
 
 extension ReceiptContents {
-    fileprivate init(bundleID: String, of endpoint: Endpoint, createdAt date: UTCDate) {
-        self.init(bundleID: bundleID, creationDate: date)
-        receiptType = endpoint == .production ? "Production" : "ProductionSandbox"
+    /// A receipt of an app in the App Store, without purchases.
+    init(of app: AppInStore, createdAt date: UTCDate) {
+        self.init(bundleID: app.bundleID, creationDate: date)
+        receiptType = app.endpoint == .production ? "Production" : "ProductionSandbox"
     }
-}
 
-extension ReceiptContents {
     /// The transaction IDs and original transaction IDs of all purchases, without missing IDs.
     fileprivate var ids: [String] {
         purchases.flatMap { [$0.originalTransactionID, $0.transactionID] }.filter { !$0.isEmpty }

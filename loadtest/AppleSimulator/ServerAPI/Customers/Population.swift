@@ -31,10 +31,8 @@ struct Population: Hashable, Sendable {
 
     /// Returns a customer without changes.
     func customer(number: Int64) -> Customer {
-        var contents = ReceiptContents(bundleID: app.bundleID, creationDate: createdAt)
-        let isProduction = app.endpoint == .production
-        contents.receiptType = isProduction ? "Production" : "ProductionSandbox"
-        contents.adamID = isProduction ? CustomerIDs.appAppleID(of: app.bundleID) : 0
+        var contents = ReceiptContents(of: app, createdAt: createdAt)
+        contents.adamID = app.appAppleID ?? 0
         contents.purchases = subscription(number) + items(number)
         return Customer(app: app, receipt: contents)
     }

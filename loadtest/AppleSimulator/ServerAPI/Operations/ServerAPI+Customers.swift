@@ -106,6 +106,6 @@ extension JSONWriter {
         let customer = view.customer.misplaced(by: call.fault)
         member("bundleId", customer.app.bundleID)
         member("appAppleId", view.customer.appAppleID)
-        member("environment", customer.app.endpoint.environment.rawValue)
+        member("environment", customer.app.environment)
     }
 }
