@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The limits for clients and scenarios of the simulator.
-struct SimulatorLimits: Hashable, Sendable {
+package struct SimulatorLimits: Hashable, Sendable {
     /// The maximum bytes of a request's body: a receipt of nine megabytes in base64, and some room.
     var maximumRequestBytes = 13 << 20
     var maximumScenarioBytes = 1 << 20
@@ -49,4 +49,6 @@ struct SimulatorLimits: Hashable, Sendable {
     var maximumSignedBytes = 128 << 20
     /// The maximum latency, and the time for which a client without an answer is held.
     var maximumWait: Duration = .seconds(600)
+
+    package init() {}
 }

@@ -71,7 +71,7 @@ struct DeliveryTests {
     ])
     func `an attempt has Apple's name for its result`(reply: String?, result: String) async throws {
         var limits = SimulatorLimits()
-        if reply == nil { limits.notificationTimeout = .milliseconds(50) }
+        if reply == nil { limits.notificationTimeout = .seconds(1) }
         let store = try store(at: .sandbox, limits: limits)
         try await NotificationReceiver.with([reply]) { _, url in
             try store.receiveNotifications(at: url, environment: "sandbox")

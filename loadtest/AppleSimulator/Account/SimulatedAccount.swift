@@ -77,10 +77,6 @@ struct SimulatedAccount: Hashable, Sendable {
         subscriptions.first { $0.newest.purchase.originalTransactionID == originalID }
     }
 
-    func purchase(_ transactionID: String) -> PurchaseContents? {
-        transactions(excludingOld: false).first { $0.purchase.transactionID == transactionID }?.purchase
-    }
-
     /// The ownership by transaction ID. Since 2021 Apple names it in `in_app`, too, although receipts do not have it.
     var ownershipTypes: [String: String] {
         Dictionary(history.map { ($0.purchase.transactionID, $0.ownershipType) }) { first, _ in first }

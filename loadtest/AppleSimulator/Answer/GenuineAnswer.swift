@@ -36,7 +36,8 @@ struct GenuineAnswer: Sendable {
     private var sentTransaction: TransactionReceiptContents? {
         if let transaction = receipt.transaction {
             guard account.recorded?.ios6 == nil else { return transaction }
-            return account.purchase(transaction.purchase.transactionID).map(transaction.with) ?? transaction
+            let known = account.transactions(excludingOld: false).map(\.purchase)
+            return known.first { $0.transactionID == transaction.transactionID }.map(transaction.with) ?? transaction
         }
         guard account.isIOS6Style, let subscription = account.subscriptions.first else { return nil }
         let newest = subscription.newest.purchase

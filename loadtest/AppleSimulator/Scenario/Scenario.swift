@@ -33,11 +33,7 @@ package struct Scenario: Hashable, Sendable {
 
 extension Scenario {
     /// Reads a scenario; an unknown name is an error.
-    package init(yaml text: String) throws(ScenarioError) {
-        try self.init(yaml: text, limits: SimulatorLimits())
-    }
-
-    init(yaml text: String, limits: SimulatorLimits) throws(ScenarioError) {
+    package init(yaml text: String, limits: SimulatorLimits = SimulatorLimits()) throws(ScenarioError) {
         guard let root = try YAMLValue.reading(text, maximumBytes: limits.maximumScenarioBytes, as: "scenario") else {
             // An empty text is an empty scenario.
             self.init()
@@ -47,11 +43,7 @@ extension Scenario {
     }
 
     /// Reads a scenario within another text.
-    package init(_ root: YAMLValue) throws(ScenarioError) {
-        try self.init(root, limits: SimulatorLimits())
-    }
-
-    private init(_ root: YAMLValue, limits: SimulatorLimits) throws(ScenarioError) {
+    package init(_ root: YAMLValue, limits: SimulatorLimits = SimulatorLimits()) throws(ScenarioError) {
         let fields = try YAMLFields(
             root,
             known: [

@@ -68,10 +68,9 @@ package struct YAMLValue {
         return word
     }
 
-    package func flag() throws(ScenarioError) -> Bool { try word(as: Truth.self) == .true }
-
-    private enum Truth: String, CaseIterable {
-        case `true`, `false`
+    package func flag() throws(ScenarioError) -> Bool {
+        guard let flag = scalar.flatMap({ Bool($0) }) else { throw wrong(needed: "true, false") }
+        return flag
     }
 
     package func wrong(needed: String) -> ScenarioError {

@@ -32,14 +32,12 @@ final class SimulatedStore: Sendable {
     ) throws(SimulatorError) {
         // Apple's own receipts are genuine here too.
         var trustStore = TrustStore.apple
-        guard let root = try? TrustAnchor(der: pki.root.der, environments: [.production, .sandbox]) else {
-            throw .rootUnusable
+        for root in [pki.root, transactionPKI.root] {
+            guard let anchor = try? TrustAnchor(der: root.der, environments: [.production, .sandbox]) else {
+                throw .rootUnusable
+            }
+            trustStore.add(anchor)
         }
-        trustStore.add(root)
-        guard let root = try? TrustAnchor(der: transactionPKI.root.der, environments: [.production, .sandbox]) else {
-            throw .rootUnusable
-        }
-        trustStore.add(root)
         guard (try? trustStore.add(intermediatesPEM: pki.intermediate.pem)) != nil else { throw .rootUnusable }
         var policy = VerificationPolicy()
         policy.acceptsTransactionReceiptVersion2 = true
@@ -124,7 +122,7 @@ final class SimulatedStore: Sendable {
     var statsWithServerAPI: Stats {
         var counts = stats.stats
         counts.notifications = sender.stats
-        counts.serverApi = ServerAPIStats(calls: stats.serverAPICalls, quotas: serverAPI.quotas.withLock { $0.counts })
+        counts.serverApi.quotas = serverAPI.quotas.withLock { $0.counts }
         return counts
     }
 

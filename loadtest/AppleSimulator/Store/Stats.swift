@@ -41,7 +41,6 @@ final class StatsCounter: Sendable {
         var stats = Stats()
         var details = StatsDetails()
         var receipts: Set<Fingerprint> = []
-        var serverAPICalls: [String: [String: [String: Int]]] = [:]
     }
 
     private let counts = Mutex(Counts())
@@ -66,15 +65,12 @@ final class StatsCounter: Sendable {
         }
     }
 
-    /// Calls of the Server API by endpoint, operation and outcome.
-    var serverAPICalls: [String: [String: [String: Int]]] { counts.withLock { $0.serverAPICalls } }
-
     /// Counts a call of the Server API, whose outcome is decided.
     /// - Parameter operation: nil for an unknown path.
     func begin(_ operation: APIOperation?, at endpoint: Endpoint, outcome: String) {
         let name = operation?.rawValue ?? "unknown"
         counts.withLock { counts in
-            counts.serverAPICalls[endpoint.rawValue, default: [:]][name, default: [:]][outcome, default: 0] += 1
+            counts.stats.serverApi.calls[endpoint.rawValue, default: [:]][name, default: [:]][outcome, default: 0] += 1
             counts.details.begin()
         }
     }

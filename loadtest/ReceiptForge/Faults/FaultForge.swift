@@ -32,7 +32,11 @@ extension ReceiptFault {
 
     /// The finished container, after signing.
     func afterSigning(_ edit: @escaping Edit<SignedDataTemplate>) -> Self {
-        container { $0.edited($0.container, by: edit) }
+        afterSigning { container, _ in edit(&container) }
+    }
+
+    func afterSigning(_ edit: @escaping @Sendable (inout SignedDataTemplate, FaultForge) -> Void) -> Self {
+        container { forge in forge.edited(forge.container) { edit(&$0, forge) } }
     }
 
     /// The contents of the receipt, before signing.

@@ -18,11 +18,14 @@ extension FaultForge {
             .because(
                 "A forged chain ends in the genuine root, which is public: its fingerprint is right, the signature is not."
             ),
-        .rejected("unrelated-certificate", .certificateUnused).container { $0.withBystander }
+        .rejected("unrelated-certificate", .certificateUnused)
+            .afterSigning { $0.certificates.insert($1.bystander, at: 0) }
             .because("The list of certificates is unsigned: with others allowed, one receipt has endless variants."),
-        .rejected("decoy-signer-first", .signerCertificateAmbiguous).container { $0.withDecoy(at: 0) }
+        .rejected("decoy-signer-first", .signerCertificateAmbiguous)
+            .afterSigning { $0.certificates.insert($1.lookalikeCertificates[0], at: 0) }
             .because("A second certificate claims the signer's issuer and serial number and stands first."),
-        .rejected("decoy-signer-last", .signerCertificateAmbiguous).container { $0.withDecoy(at: 3) }
+        .rejected("decoy-signer-last", .signerCertificateAmbiguous)
+            .afterSigning { $0.certificates.append($1.lookalikeCertificates[0]) }
             .because("The same decoy at the end: neither the first match nor the last one may win."),
         .rejected("leaf-issued-by-leaf", .issuerNotCA).container { $0.issuedByLeaf }
             .because("Without a check of CA:FALSE, the holder of a leaf could issue further leaves."),
@@ -38,19 +41,11 @@ extension FaultForge {
         signed(by: .attackerLeaf, certificates: lookalikeCertificates.dropLast() + [pki.root])
     }
 
-    fileprivate func withDecoy(at index: Int) -> SignedDataTemplate {
-        var container = container
-        container.certificates.insert(lookalikeCertificates[0], at: index)
-        return container
-    }
-
-    fileprivate var withBystander: SignedDataTemplate {
+    fileprivate var bystander: IssuedCertificate {
         var bystander = Chain(pki.keys).leaf
         bystander.subject = TestNames.bystander
         bystander.serialNumber = Array("Bystander".utf8)
-        var container = container
-        container.certificates.insert(bystander.signed(by: pki.keys.key(for: .intermediate)), at: 0)
-        return container
+        return bystander.signed(by: .intermediate, pki)
     }
 
     /// A leaf issued by a leaf with both markers, so that only CA:FALSE forbids it.

@@ -9,11 +9,16 @@ extension FaultForge {
             .because("The outer content type is envelopedData."),
         .rejected("signed-data-version-three", .unsupportedVersion).afterSigning { $0.version = 3 }
             .because("RFC 5652 §5.1 gives version 1 to content of type data; genuine receipts have no other."),
-        .rejected("signer-by-key-identifier", .unsupportedVersion).container { $0.signedByKeyIdentifier }
+        .rejected("signer-by-key-identifier", .unsupportedVersion)
+            .afterSigning { container, forge in
+                let identifier = forge.pki.keys.key(for: .leaf).keyIdentifier
+                container.signerInfos[0].version = 3
+                container.signerInfos[0].signerIdentifier = DERNode(.context(0), identifier)
+            }
             .because("A version 3 SignerInfo names its signer by key identifier, which any certificate can claim."),
         .rejected("no-signers", .signerCountNotOne).afterSigning { $0.signerInfos = [] }
             .because("A degenerate container passes software that only looks for a bad signature."),
-        .rejected("two-signers", .signerCountNotOne).container { $0.withSecondSigner }
+        .rejected("two-signers", .signerCountNotOne).afterSigning { $0.signerInfos.append($1.lookalikeSigner) }
             .because("A good signature beside an attacker's: which of the two did the verifier look at?"),
         .rejected("detached-content", .contentMissing).afterSigning { $0.encapsulatedContentInfo.eContent = nil }
             .because("The signature is there, the content is not."),
@@ -46,19 +51,9 @@ extension FaultForge {
 }
 
 extension FaultForge {
-    fileprivate var signedByKeyIdentifier: SignedDataTemplate {
-        var container = container
-        container.signerInfos[0].version = 3
-        container.signerInfos[0].signerIdentifier = DERNode(.context(0), pki.keys.key(for: .leaf).keyIdentifier)
-        return container
-    }
-
-    fileprivate var withSecondSigner: SignedDataTemplate {
-        var container = container
-        let second = lookalikeCertificates[0]
-        let key = pki.keys.key(for: .attackerLeaf)
-        container.signerInfos.append(
-            SignerInfoTemplate(signing: contents.payload, by: key, certificate: second, digest: pki.digest))
-        return container
+    fileprivate var lookalikeSigner: SignerInfoTemplate {
+        SignerInfoTemplate(
+            signing: contents.payload, by: pki.keys.key(for: .attackerLeaf), certificate: lookalikeCertificates[0],
+            digest: pki.digest)
     }
 }

@@ -22,15 +22,19 @@ extension FaultForge {
         .rejected("indefinite-length", .derIndefiniteLength)
             .bytes { $0.container.contentInfo.with(lengthForm: .indefinite).encoded }
             .because("Only the outermost length is indefinite: BER, re-wrapped by a proxy or an attacker."),
-        .rejected("xcode-shape", .derIndefiniteLength).container { $0.inXcodeShape }
+        .rejected("xcode-shape", .derIndefiniteLength)
+            .afterSigning { container, forge in
+                container.encapsulatedContentInfo.eContent = .segmentedOctetString(forge.contents.payload)
+                container.outerLengthForm = .indefinite
+            }
             .because("The shape of Xcode's receipts around a chain that is not Xcode's."),
         .rejected("xcode-receipt", .derIndefiniteLength).bytes { XcodePKI(seed: 1).signLikeXcode($0.contents) }
             .because("A real Xcode-style receipt without trust in Xcode's certificate, whose private key is public."),
         .rejected("constructed-octet-string", .derConstructedString)
-            .container { $0.withContent(DERNode.halvedOctetString) }
+            .afterSigning { $0.encapsulatedContentInfo.eContent = .halvedOctetString($1.contents.payload) }
             .because("The content cut into two segments of definite length (X.690 §8.7.3, forbidden by §10.2)."),
         .rejected("nested-constructed-octet-string", .derConstructedString)
-            .container { $0.withContent { DERNode.nestedOctetString($0, depth: 3) } }
+            .afterSigning { $0.encapsulatedContentInfo.eContent = .nestedOctetString($1.contents.payload, depth: 3) }
             .because("Segments inside segments lead a recursive reader to any depth."),
         .rejected("nested-too-deep", .derUnexpectedTag).bytes { _ in DERNode.nestedSequences(depth: 10_000) }
             .because("Ten thousand SEQUENCEs inside each other exhaust the stack of a recursive reader."),
@@ -58,21 +62,6 @@ extension FaultForge {
             .attributes { $0.replace(with: AttributeTemplate(.adamID, value: [0x02, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0])) }
             .because("2^64 becomes 0 in a reader that drops what does not fit."),
     ]
-}
-
-extension FaultForge {
-    /// Returns the sample with its content written in another way; the signature covers the same bytes.
-    fileprivate func withContent(_ write: ([UInt8]) -> DERNode) -> SignedDataTemplate {
-        var container = container
-        container.encapsulatedContentInfo.eContent = write(contents.payload)
-        return container
-    }
-
-    fileprivate var inXcodeShape: SignedDataTemplate {
-        var container = withContent(DERNode.segmentedOctetString)
-        container.outerLengthForm = .indefinite
-        return container
-    }
 }
 
 extension DERNode {

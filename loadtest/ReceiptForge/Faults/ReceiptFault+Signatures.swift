@@ -9,13 +9,13 @@ extension FaultForge {
             .because("One bit of the signature is wrong."),
         .rejected("signature-too-short", .signatureInvalid).afterSigning { $0.signerInfos[0].signature.removeLast() }
             .because("An RSA signature is exactly as long as the modulus (RFC 8017 §8.2.2)."),
-        .rejected("payload-bit-flipped", .signatureInvalid).container { $0.withContentReplaced { $0.opaque6[10] ^= 1 } }
+        .rejected("payload-bit-flipped", .signatureInvalid).contentAfterSigning { $0.opaque6[10] ^= 1 }
             .because("One bit of an opaque attribute is wrong; every field still reads well."),
         .rejected("content-spliced", .signatureInvalid)
-            .container { $0.withContentReplaced { $0.bundleID = "com.example.victim" } }
+            .contentAfterSigning { $0.bundleID = "com.example.victim" }
             .because("The content of another receipt under this receipt's signature."),
         .rejected("expiry-moved", .signatureInvalid)
-            .container { $0.withContentReplaced { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) } }
+            .contentAfterSigning { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) }
             .because("The cheapest attack of all: edit the expiry in place."),
         .rejected("digest-relabelled", .signatureInvalid)
             .afterSigning {
@@ -27,14 +27,12 @@ extension FaultForge {
     ]
 }
 
-extension FaultForge {
-    /// Returns edited contents under the sample's signature.
-    fileprivate func withContentReplaced(_ edit: (inout ReceiptContents) -> Void) -> SignedDataTemplate {
-        var edited = contents
-        edit(&edited)
-        var container = container
-        container.encapsulatedContentInfo.eContent = .octetString(edited.payload)
-        return container
+extension ReceiptFault {
+    /// The content under the sample's signature.
+    fileprivate func contentAfterSigning(_ edit: @escaping Edit<ReceiptContents>) -> Self {
+        afterSigning {
+            $0.encapsulatedContentInfo.eContent = .octetString($1.edited($1.contents, by: edit).payload)
+        }
     }
 }
 
@@ -42,35 +40,25 @@ extension FaultForge {
 /// is itself a DER SET, so one signature can be read both ways.
 extension FaultForge {
     static let signedAttributes: [ReceiptFault] = [
-        .rejected("signed-attributes-confusion", .signedAttributesPresent).container { $0.confused }
+        .rejected("signed-attributes-confusion", .signedAttributesPresent)
+            .afterSigning { container, forge in
+                let invented = forge.edited(forge.contents) { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) }
+                container.signerInfos[0].signedAttributes = forge.contents.attributeSet.element.contents
+                container.encapsulatedContentInfo.eContent = .octetString(invented.payload)
+            }
             .because(
                 "A genuine payload moved into the signed attributes: Apple's signature verifies over it, and the content is free."
             ),
-        .rejected("signed-attributes", .signedAttributesPresent).container { $0.withSignedAttributes }
+        .rejected("signed-attributes", .signedAttributesPresent)
+            .afterSigning { container, forge in
+                let (key, digest) = (forge.pki.keys.key(for: .leaf), forge.pki.digest)
+                let content = digest.hash(forge.contents.payload)
+                let attributes = DERNode.set(of: [CMSAttribute.contentType(.data), CMSAttribute.messageDigest(content)])
+                container.signerInfos[0].signedAttributes = attributes.contents
+                container.signerInfos[0].signature = key.signature(over: attributes.encoded, digest: digest)
+            }
             .because(
                 "Ordinary CMS with content type and message digest, accepted by OpenSSL; no genuine receipt looks like this."
             ),
     ]
-}
-
-extension FaultForge {
-    /// The signature of the sample's payload, around a content that its signer never saw.
-    fileprivate var confused: SignedDataTemplate {
-        var invented = contents
-        invented.purchases[1].expiresDate = UTCDate(2099, 1, 1)
-        var container = container
-        container.signerInfos[0].signedAttributes = contents.attributeSet.element.contents
-        container.encapsulatedContentInfo.eContent = .octetString(invented.payload)
-        return container
-    }
-
-    fileprivate var withSignedAttributes: SignedDataTemplate {
-        let digest = pki.digest.hash(contents.payload)
-        let attributes = DERNode.set(of: [CMSAttribute.contentType(.data), CMSAttribute.messageDigest(digest)])
-        var container = container
-        container.signerInfos[0].signedAttributes = attributes.contents
-        container.signerInfos[0].signature =
-            pki.keys.key(for: .leaf).signature(over: attributes.encoded, digest: pki.digest)
-        return container
-    }
 }

@@ -14,9 +14,9 @@ extension TransactionReceiptForge {
             .because("The weak certificate in a version that promises a strong one."),
         .rejected("version-2-key-in-version-3", .keyTooSmall).acceptingVersion2
             .receipt { forge in
-                var receipt = forge.signed(version: 3, by: .shortLeaf)
-                receipt.signature = [UInt8](repeating: 0, count: 128) + receipt.signature
-                return receipt
+                forge.edited(forge.signed(version: 3, by: .shortLeaf)) {
+                    $0.signature = [UInt8](repeating: 0, count: 128) + $0.signature
+                }
             }
             .because("A key of 1024 bits with the marker of version 3."),
         .rejected("version-3-certificate-in-version-2", .leafMarkerMissing).acceptingVersion2
@@ -43,9 +43,7 @@ extension TransactionReceiptForge {
             .because("The holder of a leaf could issue further leaves."),
         .rejected("intermediate-as-signer", .issuerCertificateMissing)
             .receipt { forge in
-                var receipt = forge.signed(by: .intermediate)
-                receipt.certificate = forge.pki.receipts.intermediate.der
-                return receipt
+                forge.edited(forge.signed(by: .intermediate)) { $0.certificate = forge.pki.receipts.intermediate.der }
             }
             .because("An authority does not sign receipts."),
         .rejected("leaf-is-ca", .leafIsCA).leaf { $0.replace(with: .certificateAuthority()) }
@@ -59,8 +57,7 @@ extension TransactionReceiptForge {
             .because("A leaf signs nothing that is bought after its end."),
         .rejected("purchase-between-authorities", .certificateNotYetValid)
             .receipt { forge in
-                var contents = forge.contents
-                contents.purchaseDate = UTCDate(2014, 9, 1)
+                let contents = forge.edited(forge.contents) { $0.purchaseDate = UTCDate(2014, 9, 1) }
                 return forge.signed(contents, by: .leaf) {
                     $0.validity = .init(UTCDate(2014, 6, 1), UTCDate(2036, 1, 1))
                 }

@@ -19,14 +19,10 @@ extension TransactionReceiptForge {
             .afterSigning(version: 2) { $0.signature[64] ^= 1 }
             .because("One bit of the signature is wrong, in version 2."),
         .rejected("signature-of-another-receipt", .signatureInvalid)
-            .afterSigning { $0.purchaseInfo = Self.other.purchaseInfo.encoded }
+            .purchaseInfoAfterSigning { $0.bundleID = "com.example.victim" }
             .because("A genuine signature over another purchase."),
         .rejected("expiry-moved", .signatureInvalid)
-            .afterSigning { receipt in
-                var contents = TransactionReceiptContents.faultSample
-                contents.expiresDate = UTCDate(2099, 1, 1)
-                receipt.purchaseInfo = contents.purchaseInfo.encoded
-            }
+            .purchaseInfoAfterSigning { $0.expiresDate = UTCDate(2099, 1, 1) }
             .because("The cheapest attack of all: edit the expiry in place."),
         .rejected("purchase-info-bit-flipped", .signatureInvalid).afterSigning { $0.purchaseInfo[40] ^= 1 }
             .because("One bit is wrong; every field still reads well."),
@@ -35,17 +31,16 @@ extension TransactionReceiptForge {
             .because("The same key signs app receipts: their signature covers other bytes."),
         .rejected("signed-by-stranger", .signatureInvalid)
             .receipt { forge in
-                var receipt = forge.signed(by: .attackerLeaf)
-                receipt.certificate = forge.pki.receipts.leaf.der
-                return receipt
+                forge.edited(forge.signed(by: .attackerLeaf)) { $0.certificate = forge.pki.receipts.leaf.der }
             }
             .because("The genuine certificate beside the signature of another key."),
     ]
+}
 
-    private static var other: TransactionReceiptContents {
-        var contents = TransactionReceiptContents.faultSample
-        contents.bundleID = "com.example.victim"
-        return contents
+extension TransactionReceiptFault {
+    /// The purchase information under the sample's signature.
+    fileprivate func purchaseInfoAfterSigning(_ edit: @escaping Edit<TransactionReceiptContents>) -> Self {
+        afterSigning { $0.purchaseInfo = $1.edited($1.contents, by: edit).purchaseInfo.encoded }
     }
 }
 
