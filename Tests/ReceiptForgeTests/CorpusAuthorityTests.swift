@@ -95,8 +95,8 @@ struct CorpusAuthorityTests {
             #expect(one.keyID.count == 10 && UUID(uuidString: one.issuerID) != nil)
             let message = Array("message".utf8)
             let token = one.token(header: "{}", claims: "{}").split(separator: ".")
-            let signature = try Base64.decode(
-                String(token[2]).replacing("-", with: "+").replacing("_", with: "/") + "==")
+            let decoded = Base64URLDecoder.decode(token[2].utf8.span)
+            let signature = try #require(decoded)
             let input = Array("\(token[0]).\(token[1])".utf8)
             #expect(other.isValid(signature, over: input) && !other.isValid(signature, over: message))
             #expect(!ForgedAPIKey(seed: 99).isValid(signature, over: input) && !other.isValid([], over: input))

@@ -11,9 +11,7 @@ import Testing
 /// The changes that notifications announce, in all interfaces.
 struct EventTests {
     private func store(_ yaml: String = "", endingAfterDays days: Int64 = 10) throws -> TestStore {
-        let store = try TestStore(yaml)
-        try store.know(Samples.receipt(endingAfterDays: days))
-        return store
+        try TestStore(yaml, knowing: Samples.receipt(endingAfterDays: days))
     }
 
     /// Makes a notification about the usual subscription, and returns its claims.

@@ -61,8 +61,7 @@ struct FirstVersionTests {
     }
 
     @Test func `types that version 1 has not are refused, and tests are of version 2`() async throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         try await NotificationReceiver.with { receiver, url in
             try store.receiveNotifications(at: url, #","version":1"#)
             let members = #""bundle_id":"com.example.app","environment":"production","original_transaction_id":"1000""#

@@ -72,8 +72,7 @@ struct NotificationLimitTests {
         var limits = SimulatorLimits()
         (limits.maximumWaitingNotifications, limits.maximumAddedPurchases) = (2, 1)
         limits.maximumNotificationURLs = 1
-        let store = try TestStore(limits: limits)
-        try store.know(Samples.receipt())
+        let store = try TestStore(limits: limits, knowing: Samples.receipt())
         func answer(_ more: String) throws -> String {
             try store.control(
                 .POST, "/notifications",

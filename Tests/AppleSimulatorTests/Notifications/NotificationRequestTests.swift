@@ -12,9 +12,7 @@ struct NotificationRequestTests {
     private static let app = #""bundle_id":"com.example.app","environment":"production""#
 
     private func store(limits: SimulatorLimits = SimulatorLimits()) throws -> TestStore {
-        let store = try TestStore(limits: limits)
-        try store.know(Samples.receipt())
-        return store
+        try TestStore(limits: limits, knowing: Samples.receipt())
     }
 
     private func addCustomers(_ count: Int, to store: TestStore) throws {
@@ -114,8 +112,8 @@ struct NotificationRequestTests {
     }
 
     @Test func `a forged history has payloads that no signature covers`() async throws {
-        let store = try TestStore("faults: [{fault: {tampered: expires_2099}, api: server_api}]")
-        try store.know(Samples.receipt())
+        let store = try TestStore(
+            "faults: [{fault: {tampered: expires_2099}, api: server_api}]", knowing: Samples.receipt())
         try await store.notify(#""type":"DID_RENEW","original_transaction_id":"1000""#)
         let item = try #require(try store.notificationHistory().items.first)
         #expect(APIReply.claims(item.signedPayload)["forged"] as? Bool == true)

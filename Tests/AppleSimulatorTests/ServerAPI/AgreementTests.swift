@@ -72,8 +72,7 @@ struct AgreementTests {
     }
 
     @Test func `all signed data verifies below the simulator's root`() throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         let (verifier, now) = (try TestStore.verifier(), store.clock.now)
         let history = try store.call("v2/history/1000")
         #expect(history.signed.count == 3)
@@ -93,8 +92,7 @@ struct AgreementTests {
     }
 
     @Test func `within a second a history is repeated, and statuses are signed at the time of the call`() throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         let history = try store.call("v2/history/1000").signed
         store.clock.advance(bySeconds: 0.5)
         #expect(try store.call("v2/history/1000").signed == history)

@@ -89,8 +89,7 @@ struct BearerTokenTests {
 
     @Test(arguments: [(-120.0, 401), (0, 200), (120, 200), (300, 401)])
     func `tokens are checked by the servers' clock, and answers dated by it`(skew: Double, status: Int) throws {
-        let store = try TestStore("clock_skew_seconds: \(skew)")
-        try store.know(Samples.receipt())
+        let store = try TestStore("clock_skew_seconds: \(skew)", knowing: Samples.receipt())
         let reply = try store.call("v1/transactions/1000", token: Self.token())
         #expect(reply.status == status)
         let date = HTTPDate.text(store.clock.now.advanced(by: .seconds(skew)))

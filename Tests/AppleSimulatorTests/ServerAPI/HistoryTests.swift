@@ -22,8 +22,7 @@ struct HistoryTests {
 
     @Test(arguments: ["v1", "v2"])
     func `pages have twenty transactions, each once, the oldest first`(version: String) throws {
-        let store = try TestStore()
-        try store.know(Samples.collector(items: 45))
+        let store = try TestStore(knowing: Samples.collector(items: 45))
         let pages = try pages(store, "\(version)/history/5000")
         #expect(pages.map(\.transactionIDs.count) == [20, 20, 5])
         #expect(pages.flatMap(\.transactionIDs) == (0..<45).map { String(5000 + $0) })
@@ -33,22 +32,19 @@ struct HistoryTests {
     }
 
     @Test func `twenty transactions are one page`() throws {
-        let store = try TestStore()
-        try store.know(Samples.collector(items: 20))
+        let store = try TestStore(knowing: Samples.collector(items: 20))
         #expect(try pages(store, "v2/history/5000").map(\.transactionIDs.count) == [20])
     }
 
     @Test func `in the descending order the newest come first`() throws {
-        let store = try TestStore()
-        try store.know(Samples.collector(items: 45))
+        let store = try TestStore(knowing: Samples.collector(items: 45))
         let pages = try pages(store, "v2/history/5000", "sort=DESCENDING")
         #expect(pages.flatMap(\.transactionIDs) == (0..<45).reversed().map { String(5000 + $0) })
     }
 
     @Test(arguments: ["ASCENDING", "DESCENDING"])
     func `the last revision later gives only what changed`(sort: String) throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         let path = "v2/history/1000?sort=\(sort)"
         let first = try store.call(path)
         let unchanged = try store.call(path + "&revision=\(first.revision)")
@@ -62,8 +58,7 @@ struct HistoryTests {
 
     @Test(arguments: ["ASCENDING", "DESCENDING"])
     func `many changes since a revision are paged, too`(sort: String) throws {
-        let store = try TestStore()
-        try store.know(Samples.collector(items: 30))
+        let store = try TestStore(knowing: Samples.collector(items: 30))
         let path = "v2/history/5000?sort=\(sort)"
         var revision = ""
         for reply in try pages(store, "v2/history/5000", "sort=\(sort)") { revision = reply.revision }
@@ -80,8 +75,7 @@ struct HistoryTests {
     }
 
     @Test func `a transaction that changes between pages comes again at the end`() throws {
-        let store = try TestStore()
-        try store.know(Samples.collector(items: 25))
+        let store = try TestStore(knowing: Samples.collector(items: 25))
         let first = try store.call("v2/history/5000")
         _ = try store.call("v1/transactions/5003/appAccountToken", .PUT, WriteTests.tokenBody)
         let second = try store.call("v2/history/5000?revision=\(first.revision)")
@@ -92,8 +86,7 @@ struct HistoryTests {
         "x", "1", "1_x", "-1_check", "_", "1-2_check", "1-2-3-4_check", "1--3_check", "99999999999999999999_check",
     ])
     func `a revision that is none is refused`(text: String) throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         let revision = try store.call("v2/history/1000").revision
         let check = revision.split(separator: "_").last.map { String($0) } ?? ""
         let query = text.replacing("check", with: check)
@@ -101,8 +94,7 @@ struct HistoryTests {
     }
 
     @Test func `a revision of another customer is refused`() throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         try store.know(Samples.collector(items: 2))
         let revision = try store.call("v2/history/1000").revision
         #expect(try store.call("v2/history/5000?revision=\(revision)").errorCode == 4_000_005)
@@ -122,15 +114,13 @@ struct HistoryTests {
         ("productType=AUTO_RENEWABLE&sort=DESCENDING", ["1001", "1000"]),
     ])
     func `filters select`(query: String, ids: [String]) throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         #expect(try store.call("v2/history/1000?" + query).transactionIDs == ids)
         #expect(try store.call("v1/history/1000?" + query).transactionIDs == ids)
     }
 
     @Test func `refunds and family sharing are filters`() throws {
-        let store = try TestStore("stories: {default: {refunded: 0}}")
-        try store.know(Samples.receipt())
+        let store = try TestStore("stories: {default: {refunded: 0}}", knowing: Samples.receipt())
         #expect(try store.call("v2/history/1000?revoked=true").transactionIDs == ["1001", "2000"])
         store.store.play(try Scenario(yaml: "stories: {rules: [{product_id_suffix: .gems, story: family_shared}]}"))
         #expect(try store.call("v2/history/1000?inAppOwnershipType=FAMILY_SHARED").transactionIDs == ["2000"])
@@ -142,15 +132,13 @@ struct HistoryTests {
         ("subscriptionGroupIdentifier=a", 4_000_024), ("inAppOwnershipType=MINE", 4_000_026), ("revoked=1", 4_000_030),
     ])
     func `a wrong filter has its error`(query: String, code: Int) throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         let reply = try store.call("v2/history/1000?" + query)
         #expect(reply.status == 400 && reply.errorCode == code)
     }
 
     @Test func `refunds come in their order, twenty a page`() throws {
-        let store = try TestStore("stories: {default: {refunded: 1}}")
-        try store.know(Samples.collector(items: 23))
+        let store = try TestStore("stories: {default: {refunded: 1}}", knowing: Samples.collector(items: 23))
         let pages = try pages(store, "v2/refund/lookup/5000")
         #expect(pages.map(\.transactionIDs.count) == [20, 3])
         let dates = pages.flatMap(\.transactions).compactMap { $0["revocationDate"] as? Int64 }

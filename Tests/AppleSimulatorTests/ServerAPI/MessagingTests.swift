@@ -114,8 +114,7 @@ struct MessagingTests {
     func `a change of Advanced Commerce is answered with the signed transaction`(
         path: String, reference: String, code: Int?
     ) throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         let head = store.head("/advancedCommerce/v1/\(path)", .POST, type: "application/json")
         let reply = try store.call(head, #"{"requestInfo":{"requestReferenceId":"\#(reference)"}}"#)
         #expect(reply.errorCode == code)

@@ -9,9 +9,7 @@ import Testing
 /// The operations that read, and the errors of all.
 struct OperationTests {
     private func store(_ yaml: String = "") throws -> TestStore {
-        let store = try TestStore(yaml)
-        try store.know(Samples.receipt())
-        return store
+        try TestStore(yaml, knowing: Samples.receipt())
     }
 
     @Test(arguments: ["1000", "1001", "2000"])

@@ -19,8 +19,8 @@ struct QuotaTests {
 
     @Test func `one call over the limit is refused until the oldest is an hour old`() throws {
         // 18 history calls of 18,000.
-        let store = try TestStore("server_api_limits: {share: 0.001}")
-        try store.know(Samples.receipt(type: "ProductionSandbox"), at: .sandbox)
+        let store = try TestStore(
+            "server_api_limits: {share: 0.001}", knowing: Samples.receipt(type: "ProductionSandbox"), at: .sandbox)
         for _ in 0..<9 { #expect(try store.call("v2/history/1000", at: .sandbox).status == 200) }
         store.clock.advance(bySeconds: 100)
         for _ in 0..<9 { #expect(try store.call("v2/history/1000", at: .sandbox).status == 200) }
@@ -37,8 +37,7 @@ struct QuotaTests {
     }
 
     @Test func `without limits the calls are counted all the same`() throws {
-        let store = try TestStore()
-        try store.know(Samples.receipt())
+        let store = try TestStore(knowing: Samples.receipt())
         for _ in 0..<5 { _ = try store.call("v2/history/1000") }
         store.clock.advance(bySeconds: 3600)
         for _ in 0..<3 { _ = try store.call("v2/history/1000") }

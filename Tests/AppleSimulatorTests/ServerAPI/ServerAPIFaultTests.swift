@@ -10,8 +10,7 @@ import Testing
 /// The faults of scenarios in answers of the Server API.
 struct ServerAPIFaultTests {
     private func reply(_ fault: String, _ path: String = "v1/transactions/1000") throws -> APIReply {
-        let store = try TestStore("faults: [{fault: \(fault), api: server_api}]")
-        try store.know(Samples.receipt())
+        let store = try TestStore("faults: [{fault: \(fault), api: server_api}]", knowing: Samples.receipt())
         return try store.call(path)
     }
 
@@ -61,8 +60,8 @@ struct ServerAPIFaultTests {
     }
 
     @Test func `a fault that passes leaves no trace in revisions`() throws {
-        let store = try TestStore("faults: [{fault: {tampered: other_bundle_id}, api: server_api, requests: 1}]")
-        try store.know(Samples.receipt())
+        let store = try TestStore(
+            "faults: [{fault: {tampered: other_bundle_id}, api: server_api, requests: 1}]", knowing: Samples.receipt())
         let first = try store.call("v2/history/1000")
         let second = try store.call("v2/history/1000?revision=\(first.revision)")
         #expect(first.json["bundleId"] as? String == "com.example.other" && second.transactionIDs.isEmpty)

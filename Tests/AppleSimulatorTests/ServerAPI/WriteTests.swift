@@ -13,9 +13,7 @@ struct WriteTests {
     private static let day: Int64 = 86_400_000
 
     private func store(_ yaml: String = "") throws -> TestStore {
-        let store = try TestStore(yaml)
-        try store.know(Samples.receipt())
-        return store
+        try TestStore(yaml, knowing: Samples.receipt())
     }
 
     private static func extend(_ days: Int, reason: Int = 1, identifier: String = "request-1", _ more: String = "")

@@ -20,6 +20,15 @@ struct TestStore {
             scenario: Scenario(yaml: yaml), limits: limits, now: { clock.now })
     }
 
+    /// Creates a store that knows the customer of a receipt.
+    init(
+        _ yaml: String = "", limits: SimulatorLimits = SimulatorLimits(), knowing receipt: ReceiptContents,
+        at endpoint: Endpoint = .production
+    ) throws {
+        try self.init(yaml, limits: limits)
+        try know(receipt, at: endpoint)
+    }
+
     func response(to body: String, isPost: Bool = true, at endpoint: Endpoint = .production) -> PlannedResponse {
         store.response(to: Array(body.utf8), isPost: isPost, at: endpoint)
     }

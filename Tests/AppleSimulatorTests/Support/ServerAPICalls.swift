@@ -38,10 +38,8 @@ struct APIReply {
     static func claims(_ jws: String) -> [String: Any] {
         let parts = jws.split(separator: ".")
         guard parts.count == 3 else { return [:] }
-        let text = String(parts[1].replacing("-", with: "+").replacing("_", with: "/"))
-        let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
-        let payload = Data(base64Encoded: padded) ?? Data()
-        return (try? JSONSerialization.jsonObject(with: payload)) as? [String: Any] ?? [:]
+        let payload = Base64URLDecoder.decode(parts[1].utf8.span) ?? []
+        return (try? JSONSerialization.jsonObject(with: Data(payload))) as? [String: Any] ?? [:]
     }
 
     /// Returns the claims of a JWS in a member.
