@@ -11,8 +11,7 @@ extension FaultForge {
             .because("An RSA signature is exactly as long as the modulus (RFC 8017 §8.2.2)."),
         .rejected("payload-bit-flipped", .signatureInvalid).contentAfterSigning { $0.opaque6[10] ^= 1 }
             .because("One bit of an opaque attribute is wrong; every field still reads well."),
-        .rejected("content-spliced", .signatureInvalid)
-            .contentAfterSigning { $0.bundleID = "com.example.victim" }
+        .rejected("content-spliced", .signatureInvalid).contentAfterSigning { $0.bundleID = "com.example.victim" }
             .because("The content of another receipt under this receipt's signature."),
         .rejected("expiry-moved", .signatureInvalid)
             .contentAfterSigning { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) }

@@ -43,22 +43,12 @@ package enum Base64URLText {
 
 /// The header of a JWS (RFC 7515 §4). A fault is an edited parameter.
 package struct JOSEHeader: Sendable, Hashable {
-    /// A name and a value as JSON text, both written as they are.
-    struct Parameter: Sendable, Hashable {
-        var name: String
-        var value: String
-
-        init(_ name: String, _ value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    var parameters: [Parameter]
+    /// The names, and the values as JSON text, both written as they are.
+    var parameters: [NamedText]
 
     /// Creates Apple's header: the algorithm and the certificates, the signer's first.
     init(certificates: [[UInt8]]) {
-        parameters = [Parameter("alg", "\"ES256\""), Parameter("x5c", Self.x5c(certificates))]
+        parameters = [NamedText("alg", "\"ES256\""), NamedText("x5c", Self.x5c(certificates))]
     }
 
     /// The JSON text, without white space.
@@ -74,7 +64,7 @@ package struct JOSEHeader: Sendable, Hashable {
         set {
             guard let newValue else { return parameters.removeAll { $0.name == name } }
             guard let index = parameters.firstIndex(where: { $0.name == name }) else {
-                return parameters.append(Parameter(name, newValue))
+                return parameters.append(NamedText(name, newValue))
             }
             parameters[index].value = newValue
         }

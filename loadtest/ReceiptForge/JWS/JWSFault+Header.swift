@@ -11,8 +11,7 @@ extension JWSForge {
         .rejected("alg-none-in-other-case", .jwsAlgorithmUnsupported)
             .text { forge in forge.signed(forge.header(algorithm: "nOnE")) { _ in [] }.text }
             .because("A filter for \"none\" overlooks \"nOnE\"."),
-        .rejected("alg-none-with-signature", .jwsAlgorithmUnsupported)
-            .header { $0["alg"] = "\"none\"" }
+        .rejected("alg-none-with-signature", .jwsAlgorithmUnsupported).header { $0["alg"] = "\"none\"" }
             .because("Labelled unsecured, and signed with ES256 nevertheless."),
         .rejected("alg-hs256", .jwsAlgorithmUnsupported)
             .text { forge in forge.signed(forge.header(algorithm: "HS256"), by: forge.keyedHash).text }
@@ -92,8 +91,7 @@ extension JWSForge {
                 header["crit"] = #"["b64"]"#
             }
             .because("The same, marked critical as RFC 7797 §6 requires."),
-        .rejected("alg-twice", .jwsHeaderParameterDuplicate)
-            .header { $0.parameters.append(.init("alg", "\"none\"")) }
+        .rejected("alg-twice", .jwsHeaderParameterDuplicate).header { $0.parameters.append(.init("alg", "\"none\"")) }
             .because("Does the first one count or the last one?"),
         .rejected("x5c-twice", .jwsHeaderParameterDuplicate)
             .header { header, forge in
@@ -107,14 +105,11 @@ extension JWSForge {
         .rejected("alg-twice-one-escaped", .jwsHeaderMalformed)
             .header { $0.parameters.append(.init(#"\u0061lg"#, "\"none\"")) }
             .because("The second name is spelled with a \\u escape: different bytes, the same name."),
-        .rejected("header-is-array", .jwsHeaderMalformed)
-            .rawHeader { _ in Array(#"["ES256"]"#.utf8) }
+        .rejected("header-is-array", .jwsHeaderMalformed).rawHeader { _ in Array(#"["ES256"]"#.utf8) }
             .because("A list in place of an object."),
-        .rejected("header-not-json", .jwsHeaderMalformed)
-            .rawHeader { $0.header.json.dropLast() }
+        .rejected("header-not-json", .jwsHeaderMalformed).rawHeader { $0.header.json.dropLast() }
             .because("An object that never ends."),
-        .rejected("bytes-after-header", .jwsHeaderMalformed)
-            .rawHeader { $0.header.json + Array("{}".utf8) }
+        .rejected("bytes-after-header", .jwsHeaderMalformed).rawHeader { $0.header.json + Array("{}".utf8) }
             .because("A second object behind the header."),
         .rejected("header-with-invalid-utf8", .jwsHeaderMalformed)
             .rawHeader { _ in Array("{\"kid\":\"".utf8) + [0xC3, 0x28] + Array("\"}".utf8) }

@@ -25,8 +25,7 @@ extension JWSForge {
                 Array(String(decoding: forge.header.json, as: UTF8.self).replacing("\":", with: "\" : ").utf8)
             }
             .because("White space between the tokens of JSON, signed as it stands."),
-        .genuine("x5c-slashes-escaped")
-            .header { $0["x5c"] = $0["x5c"]?.replacing("/", with: "\\/") }
+        .genuine("x5c-slashes-escaped").header { $0["x5c"] = $0["x5c"]?.replacing("/", with: "\\/") }
             .because("`\\/` in JSON is a slash; Xcode writes it so."),
         .genuine("unknown-claims")
             .claims { $0 = $0.adding(#""futureClaim":{"a":[1,2.5,null,true]},"futureDate":1760000000123"#) }
@@ -78,8 +77,7 @@ extension JWSForge {
     static let legitimateNotifications: [JWSFault] = [
         .genuine("notification").payload { $0.notification() }
             .because("A notification with a transaction and a renewal info."),
-        .genuine("notification-without-items")
-            .claims(of: NotificationContents()) { $0.notificationType = "TEST" }
+        .genuine("notification-without-items").claims(of: NotificationContents()) { $0.notificationType = "TEST" }
             .because("A test notification nests nothing."),
         .genuine("notification-of-unknown-type")
             .claims(of: NotificationContents()) { notification in

@@ -82,8 +82,7 @@ extension JWSForge {
             .because("Identifiers are texts: as a double the last digits are lost."),
         .rejected("product-id-missing", .claimMissing).claims { $0.productID = nil }
             .because("A transaction of no product."),
-        .rejected("quantity-is-text", .claimMalformed)
-            .claims { $0.replace(\.quantity, by: #""quantity":"1""#) }
+        .rejected("quantity-is-text", .claimMalformed).claims { $0.replace(\.quantity, by: #""quantity":"1""#) }
             .because("A number as text."),
         .rejected("quantity-over-64-bits", .claimMalformed)
             .claims { $0.replace(\.quantity, by: #""quantity":18446744073709551616"#) }
@@ -117,8 +116,7 @@ extension JWSForge {
         .rejected("signed-date-is-text", .claimMalformed)
             .claims { $0.replace(\.signedDate, by: #""signedDate":"1760000000123""#) }
             .because("The right number as text."),
-        .rejected("signed-date-is-null", .claimMissing)
-            .claims { $0.replace(\.signedDate, by: #""signedDate":null"#) }
+        .rejected("signed-date-is-null", .claimMissing).claims { $0.replace(\.signedDate, by: #""signedDate":null"#) }
             .because("`null` means absent."),
         .rejected("signed-date-over-64-bits", .claimMalformed)
             .claims { $0.replace(\.signedDate, by: #""signedDate":176000000012300000000000000000"#) }

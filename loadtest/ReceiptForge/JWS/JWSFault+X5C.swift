@@ -7,8 +7,7 @@ extension JWSForge {
     static let certificateLists: [JWSFault] = [
         .rejected("x5c-missing", .x5cMissing).header { $0["x5c"] = nil }
             .because("No certificates: Apple's library for local testing signs like this."),
-        .rejected("x5c-is-text", .x5cMissing)
-            .x5c { "\"\(Base64Encoder.text($0.x5c[0]))\"" }
+        .rejected("x5c-is-text", .x5cMissing).x5c { "\"\(Base64Encoder.text($0.x5c[0]))\"" }
             .because("One text in place of a list (RFC 7515 §4.1.6)."),
         .rejected("x5c-empty", .x5cMissing).x5c { _ in "[]" }
             .because("A list of no certificates."),
@@ -72,8 +71,7 @@ extension JWSForge {
         .rejected("x5c-entry-in-pem", .x5cEntryMalformed)
             .x5c { forge in forge.entries { "-----BEGIN CERTIFICATE-----\\n\($0)\\n-----END CERTIFICATE-----" } }
             .because("With the lines that begin and end PEM."),
-        .rejected("x5c-entry-is-number", .x5cEntryMalformed)
-            .x5c { "[\"\(Base64Encoder.text($0.x5c[0]))\",1,2]" }
+        .rejected("x5c-entry-is-number", .x5cEntryMalformed).x5c { "[\"\(Base64Encoder.text($0.x5c[0]))\",1,2]" }
             .because("A number among the texts."),
         .rejected("x5c-entry-empty", .x5cEntryMalformed)
             .x5c { JOSEHeader.array($0.x5c.prefix(2).map(Base64Encoder.text) + [""]) }

@@ -37,7 +37,7 @@ package struct TransactionReceiptContents: Sendable, Hashable {
 extension TransactionReceiptContents {
     /// `purchase-info` before base64.
     package var purchaseInfo: ForgedPropertyList {
-        var list = ForgedPropertyList([])
+        var list = ForgedPropertyList()
         list.append(purchase.originalPurchaseDate, "original-purchase-date")
         list.append(purchase.purchaseDate, "purchase-date")
         list.append(purchase.cancellationDate, "cancellation-date")
@@ -67,22 +67,8 @@ extension TransactionReceiptContents {
 
 /// An OpenStep property list of texts, as Apple writes it.
 package struct ForgedPropertyList: Sendable, Hashable {
-    package struct Member: Sendable, Hashable {
-        package var name: String
-        /// The text between the quotes, its escapes included.
-        package var value: String
-
-        init(_ name: String, _ value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    package var members: [Member]
-
-    init(_ members: [Member]) {
-        self.members = members
-    }
+    /// The names, and the texts between the quotes, their escapes included.
+    package var members: [NamedText] = []
 
     var text: String {
         "{\n" + members.map { "\t\"\($0.name)\" = \"\($0.value)\";\n" }.joined() + "}"
@@ -92,7 +78,7 @@ package struct ForgedPropertyList: Sendable, Hashable {
 
     /// Appends members, except members without a value.
     mutating func append(_ values: KeyValuePairs<String, String?>) {
-        members += values.compactMap { name, value in value.map { Member(name, $0) } }
+        members += values.compactMap { name, value in value.map { NamedText(name, $0) } }
     }
 
     /// Appends the three forms of a date; nothing for nil.
@@ -101,7 +87,7 @@ package struct ForgedPropertyList: Sendable, Hashable {
     }
 
     mutating func append(_ name: String, _ value: String) {
-        members.append(Member(name, value))
+        members.append(NamedText(name, value))
     }
 
     mutating func remove(_ name: String) {
@@ -130,7 +116,7 @@ package struct ForgedTransactionReceipt: Sendable {
     /// Bytes after the certificate.
     var trailingBytes: [UInt8] = []
     var purchaseInfo: [UInt8]
-    var unsignedMembers: [ForgedPropertyList.Member]
+    var unsignedMembers: [NamedText]
 
     init(
         _ contents: TransactionReceiptContents, purchaseInfo: [UInt8]? = nil, version: UInt8, by key: RSAPrivateKey,
@@ -153,7 +139,7 @@ package struct ForgedTransactionReceipt: Sendable {
 
     var propertyList: ForgedPropertyList {
         ForgedPropertyList(
-            [
+            members: [
                 .init("signature", Base64Encoder.text(signatureBlob)),
                 .init("purchase-info", Base64Encoder.text(purchaseInfo)),
             ] + unsignedMembers)

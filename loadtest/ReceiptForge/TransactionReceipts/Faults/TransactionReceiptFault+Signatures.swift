@@ -7,8 +7,7 @@ extension TransactionReceiptForge {
     static let signatures: [TransactionReceiptFault] = [
         .rejected("signature-bit-flipped", .signatureInvalid).afterSigning { $0.signature[128] ^= 1 }
             .because("One bit of the signature is wrong."),
-        .rejected("version-3-as-4", .signatureInvalid)
-            .afterSigning(version: 3) { $0.version = 4 }
+        .rejected("version-3-as-4", .signatureInvalid).afterSigning(version: 3) { $0.version = 4 }
             .because("The version is signed."),
         .rejected("version-4-as-3", .signatureInvalid).afterSigning { $0.version = 3 }
             .because("A SHA-256 signature in the version of SHA-1."),
@@ -21,8 +20,7 @@ extension TransactionReceiptForge {
         .rejected("signature-of-another-receipt", .signatureInvalid)
             .purchaseInfoAfterSigning { $0.bundleID = "com.example.victim" }
             .because("A genuine signature over another purchase."),
-        .rejected("expiry-moved", .signatureInvalid)
-            .purchaseInfoAfterSigning { $0.expiresDate = UTCDate(2099, 1, 1) }
+        .rejected("expiry-moved", .signatureInvalid).purchaseInfoAfterSigning { $0.expiresDate = UTCDate(2099, 1, 1) }
             .because("The cheapest attack of all: edit the expiry in place."),
         .rejected("purchase-info-bit-flipped", .signatureInvalid).afterSigning { $0.purchaseInfo[40] ^= 1 }
             .because("One bit is wrong; every field still reads well."),

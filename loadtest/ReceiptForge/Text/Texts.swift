@@ -17,6 +17,16 @@ enum Base64Encoder {
     }
 }
 
+/// A name and its text, which a fault may change.
+package struct NamedText: Sendable, Hashable {
+    package var name: String
+    package var value: String
+
+    init(_ name: String, _ value: String) {
+        (self.name, self.value) = (name, value)
+    }
+}
+
 /// The textual form of certificates and keys (RFC 7468).
 enum PEMEncoder {
     static func text(_ bytes: [UInt8], label: String) -> String {
