@@ -87,7 +87,7 @@ struct APIQuery: Hashable, Sendable {
 }
 
 extension StringProtocol {
-    /// The text without percent-encoding (RFC 3986 §2.1), or the text as it is, if a sign begins none.
+    /// The text without percent-encoding (RFC 3986 §2.1); the text as it is if a `%` lacks its two digits.
     var withoutPercentEncoding: String {
         Array(utf8).span.percentDecoded().map { String(decoding: $0, as: UTF8.self) } ?? String(self)
     }
