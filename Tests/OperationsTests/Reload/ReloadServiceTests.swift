@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Telemetry
+import FoundationEssentials
 import Testing
 import TestSupport
 

@@ -64,7 +64,8 @@ struct PluginRouteTests {
             """
         try await RunningGateway.withClient(
             appKey, "apps: [com.example.forge]", "plugins: \(plugins)\(more)", rest: backend,
-            trusting: [SignedSamples.pki.root.pem], change: {
+            trusting: [SignedSamples.pki.root.pem],
+            change: {
                 $0.log.values.requests = .all
                 $0.pluginOrigins = origins
             }
