@@ -285,11 +285,10 @@ private struct KnownPurges {
     private var last: [UInt8] = []
     /// The last purge before this node followed the history, and the time. Earlier histories may have had more.
     private var adoption: (number: UInt64, time: Timestamp)?
-
-    mutating func adopt(_ page: PurgePage, at now: Timestamp) { adoption = (page.head.number, now) }
-
     /// True if the last read reached the end of the log. Every two seconds there is a read.
     var isFollowed = false
+
+    mutating func adopt(_ page: PurgePage, at now: Timestamp) { adoption = (page.head.number, now) }
 
     /// Returns true if all purges since a time are known.
     func isComplete(since time: Timestamp) -> Bool {

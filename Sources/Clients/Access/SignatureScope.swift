@@ -20,7 +20,7 @@ package struct SignatureScope: Hashable, Sendable {
 
     package init() {}
 
-    /// What a list lacks for a request.
+    /// The entry that a list lacks for a request.
     package enum Gap: Hashable, Sendable {
         case productOfPromotionalOffers(SignableText)
         case promotionalOffer(ProductOffer)

@@ -51,7 +51,7 @@ import TestSupport
 
     private static let namespace = ["unshare", "--user", "--map-root-user", "--mount"]
 
-    @Test(.enabled(if: canHideProc, "this machine lets nobody run a program without /proc"))
+    @Test(.enabled(if: canHideProc, "this machine runs no program without /proc"))
     func `without /proc no command becomes serve`() async throws {
         let script = #"mount -t tmpfs none /proc && exec timeout 10 "$0" check-config"#
         let outcome = try await Program.named.run(

@@ -246,7 +246,7 @@ struct DeferredVerificationTests {
         #expect(chains.count == 1000 && chains.first == "2000" && !chains.contains("1000"))
     }
 
-    /// Events name the first chain. Apple's history has later purchases of the customer, which nobody sent.
+    /// Events name the first chain. Apple's history has later purchases of the customer, which the client did not send.
     @Test(arguments: [VerificationSubject.lookup(bundleID: PluginSamples.bundleID, transactionID: "11"), nil])
     func `the purchase that was sent is the first of a job, whatever the customer bought later`(
         lookup: VerificationSubject?

@@ -2,6 +2,7 @@
 
 internal import Customers
 internal import Gateway
+internal import JSON
 internal import Receipts
 package import Redis
 
@@ -161,7 +162,7 @@ struct StoredJob {
     /// Returns the span of the request that made it; nil for none, and if this node cannot read it.
     private func traceparent(_ seal: JobSeal) -> String? {
         guard let trace else { return nil }
-        return try? seal.open(trace, for: JobSealName.trace(id)) { String(decoding: $0, as: UTF8.self) }
+        return try? seal.open(trace, for: JobSealName.trace(id)) { String(outside: $0) }
     }
 
     /// Returns the request; nil if no node can read it.
