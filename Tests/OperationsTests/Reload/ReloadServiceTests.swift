@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Telemetry
-import FoundationEssentials
 import Testing
 import TestSupport
 
@@ -53,48 +52,6 @@ struct ReloadServiceTests {
             for _ in 0..<3 { happening.yield(.poll) }
             happening.yield(.signal)
             try await eventually { metric(#"reloads_total{result="unchanged"} 3"#) }
-        }
-    }
-
-    @Test func `a fault of one part counts as refused, and the line says what was taken`() async throws {
-        let folder = try TemporaryFolder()
-        for name in ["a", "b"] { try folder.makeCertificate(name) }
-        func serve(_ certificate: String, keyOf key: String, to client: String) throws {
-            for (name, copy) in [("\(certificate).pem", "served.pem"), ("\(key).key", "served.key")] {
-                try folder.write(String(contentsOfFile: folder.path(name), encoding: .utf8), to: copy)
-            }
-            try folder.write("clients: [{name: \(client), apps: '*', keys: []}]\n", to: "clients.yaml")
-        }
-        try serve("a", keyOf: "a", to: "shop")
-        try folder.write("a pepper of at least thirty-two bytes", to: "pepper")
-        try folder.write(
-            """
-            gateway:
-              apple: {enabled: false}
-              clients_file: clients.yaml
-              api_key_pepper_file: pepper
-              http: {tls: {certificate_file: served.pem, key_file: served.key}}
-            """, to: "gateway.yaml")
-        let (triggers, happening) = AsyncStream.makeStream(of: ReloadTrigger.self)
-        let source = ConfigurationSource(environment: [:], filePath: folder.path("gateway.yaml"))
-        let files = FileReadings(), read = try source.load(readFile: files.read)
-        try await RunningGateway.with { configuration in
-            configuration = read
-            (configuration.http.listener.port, configuration.admin.port) = (0, 0)
-        } dependencies: {
-            $0.reloading = Reloading(source: source, files: files, triggers: triggers)
-        } _: { gateway in
-            try serve("b", keyOf: "a", to: "other")
-            happening.yield(.signal)
-            try await eventually {
-                gateway.server.metrics.text().contains(
-                    #"receipt_gateway_configuration_reloads_total{result="refused"} 1"#)
-            }
-            #expect(
-                gateway.server.metrics.text().contains("receipt_gateway_configuration_last_reload_successful 0\n"))
-            let lines = gateway.log.containing("Configuration rejected in part")
-            #expect(lines.count == 1 && lines.first?.contains("gateway.clients_file") == true, "\(lines)")
-            #expect(lines.first?.contains("does not belong to the first certificate") == true, "\(lines)")
         }
     }
 }
