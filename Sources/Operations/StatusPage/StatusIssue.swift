@@ -84,8 +84,7 @@ extension StatusSources {
     private var reloadIssue: StatusIssue? {
         StatusIssue(
             if: reloads.last?.result == .refused, .warning,
-            "The new configuration was rejected, or a part of it; the previous values stay in force.",
-            "The log names the problems.",
+            "The new configuration was rejected; the previous one stays in force.", "The log names the problems.",
             .configurationReloadFailed)
     }
 

@@ -39,18 +39,15 @@ struct ReloadService: Service {
 
     private func log(_ reload: LastReload, _ trigger: String) {
         var metadata: Logger.Metadata = ["occasion": "\(trigger)"]
-        if !reload.changed.isEmpty { metadata["changed"] = .array(reload.changed.map { "\($0)" }) }
         switch reload.result {
         case .success:
+            metadata["changed"] = .array(reload.changed.map { "\($0)" })
             logger.notice("Configuration reloaded", metadata: metadata)
         case .unchanged:
             logger.notice("Configuration reread; no reloadable setting has changed", metadata: metadata)
         case .refused:
             metadata["problems"] = .array(reload.problems.map { "\($0)" })
-            logger.error(
-                reload.changed.isEmpty
-                    ? "Configuration rejected; the previous one stays in force"
-                    : "Configuration rejected in part; the part without problems is in force", metadata: metadata)
+            logger.error("Configuration rejected; the previous one stays in force", metadata: metadata)
         }
         guard !reload.awaitingRestart.isEmpty else { return }
         logger.warning(

@@ -39,15 +39,6 @@ package struct ConfigurationSource: Sendable {
         return try loader.result
     }
 
-    /// Returns the configuration with the problems of the files that it names, or throws all problems if a setting has one.
-    func loadParts(
-        readFile: @escaping (String) throws(FileFault) -> String
-    ) throws(ConfigurationProblems) -> ConfigurationParts {
-        var loader = ConfigurationLoader(self, readFile: readFile)
-        loader.readAll()
-        return try loader.parts
-    }
-
     /// Returns the settings of `hash-key` and `seal-key`, which must work before the rest of the configuration does.
     package func keySettings() throws(ConfigurationProblems) -> (pepper: Secret, form: EncryptionKeyForm) {
         let configuration = try load([ConfigurationKeys.pepper, ConfigurationKeys.keyForm])
@@ -77,13 +68,6 @@ package struct ConfigurationSource: Sendable {
     }
 }
 
-/// A configuration without problems of settings, and the problems of the files that it names, by the parts of a reload.
-struct ConfigurationParts: Sendable {
-    let configuration: GatewayConfiguration
-    let accessProblems: [ConfigurationProblem]
-    let certificateProblems: [ConfigurationProblem]
-}
-
 /// Reads the configuration once: environment variables override the file, the file overrides the defaults.
 struct ConfigurationLoader {
     private let environment: [String: String]
@@ -92,12 +76,7 @@ struct ConfigurationLoader {
     private let file: ConfigurationFile?
     private let readFile: (String) throws(FileFault) -> String
     private(set) var configuration = GatewayConfiguration()
-    /// The problems of settings.
     private(set) var problems: [ConfigurationProblem] = []
-    /// The problems of the files of access and of the trusted roots.
-    private var accessProblems: [ConfigurationProblem] = []
-    /// The problems of the files of the listeners' certificates.
-    private var certificateProblems: [ConfigurationProblem] = []
     /// The settings with invalid values, whose defaults are not checked for contradictions.
     private var faultyNames: Set<String> = []
 
@@ -125,18 +104,8 @@ struct ConfigurationLoader {
 
     var result: GatewayConfiguration {
         get throws(ConfigurationProblems) {
-            let all = problems + accessProblems + certificateProblems
-            guard all.isEmpty else { throw ConfigurationProblems(problems: all) }
+            guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
             return configuration
-        }
-    }
-
-    fileprivate var parts: ConfigurationParts {
-        get throws(ConfigurationProblems) {
-            let ofParts = accessProblems + certificateProblems
-            guard problems.isEmpty else { throw ConfigurationProblems(problems: problems + ofParts) }
-            return ConfigurationParts(
-                configuration: configuration, accessProblems: accessProblems, certificateProblems: certificateProblems)
         }
     }
 
@@ -146,17 +115,17 @@ struct ConfigurationLoader {
         problems += UnknownNames.problems(environment: environment, file: file)
         let settings = configuration.contradictions + configuration.fileProblems(readFile: readFile)
         problems += settings.filter { !faultyNames.contains($0.location) }.map(placed)
-        accessProblems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try TrustStore(configuration, readFile: readFile)
         }.map(placed)
-        accessProblems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+            _ = try ServerCertificates(configuration, readFile: readFile)
+        }.map(placed)
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try AnswerKeys(configuration, readFile: readFile)
         }.map(placed)
-        accessProblems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
-        }.map(placed)
-        certificateProblems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
-            _ = try ServerCertificates(configuration, readFile: readFile)
         }.map(placed)
     }
 

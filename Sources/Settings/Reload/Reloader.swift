@@ -9,8 +9,8 @@ internal import RedisStore
 internal import Synchronization
 package import Telemetry
 
-/// Reads the configuration again and applies the settings that may change while the gateway runs, in two parts: access with
-/// the trusted roots, and the listeners' certificates. A part with a problem is not applied at all.
+/// Reads the configuration again and applies the settings that may change while the gateway runs: all of them, or none
+/// if there is a problem.
 package struct Reloader: Sendable {
     private let source: ConfigurationSource
     private let access: CurrentAccess
@@ -47,14 +47,12 @@ package struct Reloader: Sendable {
         let files = FileReadings()
         var reload = LastReload(time: now, result: .unchanged)
         do throws(ConfigurationProblems) {
-            let found = try source.loadParts(readFile: files.read)
+            let found = try source.load(readFile: files.read)
             // The resulting configuration must be consistent as well: the listener keeps its address.
-            let next = inForce.reloaded(from: found.configuration)
-            reload.awaitingRestart = settingsAwaitingRestart(found.configuration, next, files)
-            let (changed, problems) = adopt(next, of: found, files, at: now)
-            reload.changed = changed
-            if !changed.isEmpty { reload.result = .success }
-            guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
+            let next = inForce.reloaded(from: found)
+            reload.awaitingRestart = settingsAwaitingRestart(found, next, files)
+            reload.changed = try adopt(next, files, at: now)
+            if !reload.changed.isEmpty { reload.result = .success }
         } catch {
             reload.result = .refused
             reload.problems = error.problems.prefix(ConfigurationProblems.maximumShown).map(\.description)
@@ -63,40 +61,12 @@ package struct Reloader: Sendable {
         return reload
     }
 
-    /// Puts each part of the next configuration into force that has no problems. A fault of a certificate must not keep a
-    /// revoked API key valid, nor a fault of the clients file an expiring certificate.
-    /// - Returns: the settings that changed, and the problems of the other part.
+    /// Puts the next configuration into force, unless it has problems.
+    /// - Returns: the settings that changed.
     private mutating func adopt(
-        _ next: GatewayConfiguration, of found: ConfigurationParts, _ files: FileReadings, at now: Timestamp
-    ) -> (changed: [String], problems: [ConfigurationProblem]) {
-        var changed: [String] = [], problems = found.accessProblems + found.certificateProblems
-        do throws(ConfigurationProblems) {
-            if found.accessProblems.isEmpty { changed += try adoptAccess(of: next, files, at: now) }
-        } catch {
-            problems += error.problems
-        }
-        do throws(ConfigurationProblems) {
-            if found.certificateProblems.isEmpty { changed += try adoptCertificates(of: next, files) }
-        } catch {
-            problems += error.problems
-        }
-        return (changed, problems)
-    }
-
-    private mutating func adoptCertificates(
-        of next: GatewayConfiguration, _ files: FileReadings
+        _ next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
     ) throws(ConfigurationProblems) -> [String] {
-        let served = try ServerCertificates(next, readFile: files.read)
-        let changes = served.settingsChanged(since: certificates.now)
-        if !changes.isEmpty { certificates.replace(with: served) }
-        inForce.takeCertificates(of: next)
-        return changes
-    }
-
-    private mutating func adoptAccess(
-        of next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
-    ) throws(ConfigurationProblems) -> [String] {
-        var read: (rules: AccessRules?, trustStore: TrustStore?)
+        var read: (rules: AccessRules?, trustStore: TrustStore?, certificates: ServerCertificates?)
         var problems = ConfigurationProblems.of { () throws(ConfigurationProblems) in
             let clients = try ClientsFile(next, at: now, readFile: files.read)
             let rules = AccessRules(next, clients, try AnswerKeys(next, readFile: files.read))
@@ -107,18 +77,24 @@ package struct Reloader: Sendable {
         problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             read.trustStore = try TrustStore(next, readFile: files.read)
         }
-        guard problems.isEmpty, let rules = read.rules, let trustStore = read.trustStore else {
-            throw ConfigurationProblems(problems: problems)
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
+            read.certificates = try ServerCertificates(next, readFile: files.read)
         }
+        guard problems.isEmpty, let rules = read.rules, let trustStore = read.trustStore,
+            let served = read.certificates
+        else { throw ConfigurationProblems(problems: problems) }
         let trusted = verifier.now.trustStore
-        let changes = rules.settingsChanged(since: access.now.rules) + trustStore.settingsChanged(since: trusted)
+        let accessChanges =
+            rules.settingsChanged(since: access.now.rules) + trustStore.settingsChanged(since: trusted)
+        let certificateChanges = served.settingsChanged(since: certificates.now)
         // The roots first: a request that finds no earlier answer must not be verified under earlier roots.
         if trustStore != trusted { verifier.trust(trustStore) }
-        if !changes.isEmpty {
+        if !accessChanges.isEmpty {
             access.replace(with: access.now.followed(by: rules, verdictsHold: trustStore == trusted))
         }
-        inForce.takeAccess(of: next)
-        return changes
+        if !certificateChanges.isEmpty { certificates.replace(with: served) }
+        inForce = next
+        return accessChanges + certificateChanges
     }
 
     private func settingsAwaitingRestart(
@@ -180,22 +156,14 @@ extension GatewayConfiguration {
     /// Returns this configuration with the values of another that may change while the gateway runs.
     func reloaded(from other: GatewayConfiguration) -> GatewayConfiguration {
         var next = self
-        next.takeAccess(of: other)
-        next.takeCertificates(of: other)
+        (next.clientsFile, next.apiKeyPepper) = (other.clientsFile, other.apiKeyPepper)
+        next.apple.sharedSecret = other.apple.sharedSecret
+        next.apple.receiptUpstream = other.apple.receiptUpstream
+        (next.trustRoots, next.intermediatesFile) = (other.trustRoots, other.intermediatesFile)
+        next.signedAnswers = other.signedAnswers
+        next.http.listener.tls = http.listener.tls.reloaded(from: other.http.listener.tls)
+        next.admin.tls = admin.tls.reloaded(from: other.admin.tls)
         return next
-    }
-
-    fileprivate mutating func takeAccess(of other: GatewayConfiguration) {
-        (clientsFile, apiKeyPepper) = (other.clientsFile, other.apiKeyPepper)
-        apple.sharedSecret = other.apple.sharedSecret
-        apple.receiptUpstream = other.apple.receiptUpstream
-        (trustRoots, intermediatesFile) = (other.trustRoots, other.intermediatesFile)
-        signedAnswers = other.signedAnswers
-    }
-
-    fileprivate mutating func takeCertificates(of other: GatewayConfiguration) {
-        http.listener.tls = http.listener.tls.reloaded(from: other.http.listener.tls)
-        admin.tls = admin.tls.reloaded(from: other.admin.tls)
     }
 }
 
@@ -217,7 +185,6 @@ package struct LastReload: Hashable, Sendable {
     package var result: ReloadResult
     /// The problems, one sentence each; empty unless rejected.
     package var problems: [String] = []
-    /// The settings that changed; of a rejected reload, those of the part without problems.
     package var changed: [String] = []
     /// The changed settings that take effect after a restart only.
     package var awaitingRestart: [String] = []

@@ -27,7 +27,7 @@ package struct ReloadMetrics: Sendable {
 
 package enum ReloadResult: String, SeriesLabels {
     case success
-    /// The new configuration has problems; the previous values of the part with problems stay in force.
+    /// The new configuration has problems; the previous configuration stays in force.
     case refused
     case unchanged
 

@@ -41,18 +41,12 @@ struct CertificateReloadTests {
     }
 
     private func reloader() throws -> (reloader: Reloader, certificates: CurrentServerCertificates) {
-        let (reloader, _, certificates) = try reloaderOfBoth()
-        return (reloader, certificates)
-    }
-
-    private func reloaderOfBoth() throws -> (Reloader, CurrentAccess, CurrentServerCertificates) {
         let read = try source.load(readFile: files.read)
         let certificates = CurrentServerCertificates(
             try ServerCertificates(read, readFile: files.read), onChange: inventory.serves)
-        let clients = try ClientsFile(read, at: Self.now, readFile: files.read)
-        let access = CurrentAccess(Access(AccessRules(read, clients)))
+        let access = CurrentAccess(Access(AccessRules(read, nil)))
         let verifier = CurrentVerifier(ReceiptVerifier(trustStore: try TrustStore(read)))
-        return (Reloader(source, files: files, read, access, verifier, certificates), access, certificates)
+        return (Reloader(source, files: files, read, access, verifier, certificates), certificates)
     }
 
     @Test func `replaced files are noticed, and serve new connections`() throws {
@@ -79,44 +73,6 @@ struct CertificateReloadTests {
         #expect(reload.result == .refused && reload.problems.count == 1)
         #expect(reload.problems.first?.contains("does not belong to the first certificate in") == true)
         #expect(certificates.now.data?.fingerprint == first.fingerprint)
-    }
-
-    @Test func `a fault of the certificates does not hold back the clients file, nor the reverse`() throws {
-        func write(clients: [String]) throws {
-            let list = clients.map { "- {name: \($0), apps: '*', keys: []}\n" }.joined()
-            try folder.write(list.isEmpty ? "clients: none" : "clients:\n\(list)", to: "clients.yaml")
-        }
-        try folder.write("a pepper of at least thirty-two bytes", to: "pepper")
-        try folder.write(
-            """
-            gateway:
-              apple: {enabled: false}
-              clients_file: clients.yaml
-              api_key_pepper_file: pepper
-              http: {tls: {certificate_file: served.pem, key_file: served.key}}
-            """, to: "gateway.yaml")
-        try write(clients: ["shop"])
-        var (reloader, access, certificates) = try reloaderOfBoth()
-        let first = try #require(certificates.now.data)
-        // A client is removed while the certificate and its key do not fit.
-        try write(clients: ["other"])
-        try serve("b", keyOf: "a")
-        let revoked = reloader.reload(at: Self.now)
-        #expect(revoked.result == .refused && revoked.changed == ["gateway.clients_file"])
-        #expect(revoked.problems.count == 1 && revoked.problems.first?.contains("does not belong") == true)
-        #expect(access.now.rules.clients?.map(\.name) == ["other"])
-        #expect(certificates.now.data?.fingerprint == first.fingerprint)
-        // The certificate is renewed while the clients file has a fault.
-        try write(clients: [])
-        try serve("b", keyOf: "b")
-        let renewed = reloader.reload(at: Self.now)
-        #expect(renewed.result == .refused && renewed.changed == ["gateway.http.tls"])
-        #expect(renewed.problems.allSatisfy { $0.contains("clients.yaml") } && !renewed.problems.isEmpty)
-        #expect(access.now.rules.clients?.map(\.name) == ["other"])
-        #expect(certificates.now.data?.fingerprint != first.fingerprint)
-        // What is in force already is no change.
-        try write(clients: ["other"])
-        #expect(reloader.reload(at: Self.now) == LastReload(time: Self.now, result: .unchanged))
     }
 
     @Test func `other paths are taken, and TLS itself waits for a restart`() throws {
