@@ -26,6 +26,10 @@ class Case:
 
     forms: ClassVar[list[str]]
 
+    def is_known(self, node: Node) -> bool:
+        """Returns false if a version before this form cannot write or read it."""
+        return True
+
     def write(self, stage: Stage, node: Node) -> None:
         raise NotImplementedError
 
@@ -278,6 +282,31 @@ class Tokens(Case):
         return [node.request("POST", "/v1/verify", body, stage.limited)[0] for _ in range(count)]
 
 
+class Comparisons(Case):
+    """results of comparisons, with an example"""
+
+    forms: ClassVar = ["gw:{c}:*:*"]
+
+    def is_known(self, node: Node) -> bool:
+        return "comparison" in node.command("--help")
+
+    def write(self, stage: Stage, node: Node) -> None:
+        node.stop()
+        # Without comparisons otherwise: they would add to the calls to Apple that other cases count.
+        node.start(GATEWAY_COMPARISON_MODE="local_apple", GATEWAY_COMPARISON_SHARE="1")
+        with stage.playing({"fault": {"receipt_status": {"status": 21003}}}):
+            node.verify({"receipt": stage.receipt(4), "mode": "local"}, stage.anyone)
+            eventually("a comparison", lambda: stage.seen(self.forms[0]))
+        node.stop()
+        node.start()
+
+    def read(self, stage: Stage, node: Node) -> None:
+        (pair,) = json.loads(node.command("comparison", "report", "--format", "json"))["pairs"]
+        assert pair["pair"] == "local_apple" and pair["compared"] == 1 and pair["equal"] == 0, pair
+        (difference,) = pair["differences"]
+        assert difference["examples"], pair
+
+
 class Ownership(Case):
     """the accounts of purchases"""
 
@@ -454,6 +483,7 @@ CASES = [
     Purges,
     Results,
     Tokens,
+    Comparisons,
     Ownership,
     Notifications,
     Erasures,

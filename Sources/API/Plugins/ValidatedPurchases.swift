@@ -41,7 +41,7 @@ struct ValidatedPurchases {
     private enum Extent {
         /// All: the purchases of an app receipt, or Apple's history.
         case all
-        /// The posted purchase, and what Apple said earlier or in part: purchases of the customer may be missing.
+        /// The evidence, and what Apple said earlier or in part: purchases of the customer may be missing.
         case earlierHistory
         case postedPurchase
 
@@ -64,8 +64,8 @@ struct ValidatedPurchases {
     }
 
     private var extent: Extent {
-        if answer.subject?.evidence?.receipt != nil { return .all }
-        guard answer.provenance.source == .serverAPI else { return .postedPurchase }
+        let isReceipt = answer.subject?.evidence?.receipt != nil
+        guard isReceipt || answer.provenance.source == .serverAPI else { return .postedPurchase }
         return answer.provenance.isDegraded ? .earlierHistory : .all
     }
 
@@ -198,14 +198,15 @@ extension ValidatedPurchases {
     /// Returns the date of the first purchase, moved by milliseconds.
     ///
     /// Of two entries of a product the plugin trusts the later purchase, and of two with one date the entry that it got
-    /// first. So each day between the first purchase and the present period counts two milliseconds: a renewal outweighs
-    /// what was known before it, in whichever collection. An entry that Apple's history may correct is one millisecond
-    /// earlier: the history outweighs it, whichever came first.
+    /// first. So each day between the first purchase and the end of the present period counts two milliseconds: a renewal
+    /// or an extension outweighs what was known before it, in whichever collection. A refund is one millisecond later than
+    /// the purchase. An entry that Apple's history may correct is one millisecond earlier: the history outweighs it.
     private func purchaseDate(of transaction: Transaction) -> Timestamp? {
         guard let first = transaction.originalPurchaseDate ?? transaction.purchaseDate else { return nil }
-        let period = transaction.isSubscription ? transaction.purchaseDate ?? first : first
-        let days = max(0, period.millisecondsSince1970 - first.millisecondsSince1970) / 86_400_000
-        return first.advanced(by: .milliseconds(2 * days - (extent == .all ? 0 : 1)))
+        let end = transaction.isSubscription ? transaction.expiresDate ?? first : first
+        let days = max(0, end.millisecondsSince1970 - first.millisecondsSince1970) / 86_400_000
+        let rank: Int64 = transaction.cancellationDate != nil ? 1 : extent == .all ? 0 : -1
+        return first.advanced(by: .milliseconds(2 * days + rank))
     }
 }
 

@@ -14,8 +14,8 @@ package struct VerificationJob: Hashable, Sendable {
     /// The time at which it ends without an answer of Apple.
     package let deadline: Timestamp
     package let lane: JobLane
-    /// The span of the request that made the job (W3C Trace Context); nil if it has none, and in a job that is read, not
-    /// taken.
+    /// The span of the request that made the job (W3C Trace Context); nil if it has none, and in a job that is read
+    /// from Redis, not taken.
     package let traceparent: String?
     /// Nil once it has ended: evidence is deleted with the verdict.
     package var request: JobRequest?

@@ -59,11 +59,9 @@ struct StandardVariables {
             (values, origins) = ([:], [:])
             return
         }
-        problems = Self.unsupported(in: environment)
-    }
-
-    private static func unsupported(in environment: [String: String]) -> [ConfigurationProblem] {
-        unsupportedExporters(in: environment) + unsupportedOptions(in: environment)
+        // The gateway's own endpoint is there for OTLP, whatever other programs export by.
+        problems =
+            (hasEndpoint ? [] : Self.unsupportedExporters(in: environment)) + Self.unsupportedOptions(in: environment)
     }
 
     private static func unsupportedExporters(in environment: [String: String]) -> [ConfigurationProblem] {

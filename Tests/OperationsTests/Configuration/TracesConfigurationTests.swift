@@ -49,6 +49,11 @@ struct TracesConfigurationTests {
         #expect(try loadConfiguration(Self.on.merging(["OTEL_TRACES_EXPORTER": name]) { $1 }).traces.endpoint != nil)
     }
 
+    @Test func `the gateway's own endpoint is there, whatever other programs export by`() throws {
+        let environment = ["GATEWAY_TRACES_ENDPOINT": "http://c:2/v1/traces", "OTEL_TRACES_EXPORTER": "console"]
+        #expect(try loadConfiguration(environment).traces.endpoint?.text == "http://c:2/v1/traces")
+    }
+
     @Test func `each variable has its setting, and the environment wins over the file`() throws {
         let environment = [
             "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT": "2500", "OTEL_EXPORTER_OTLP_TIMEOUT": "1",

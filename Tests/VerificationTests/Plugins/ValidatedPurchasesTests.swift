@@ -244,7 +244,45 @@ struct ValidatedPurchasesTests {
         let next = try validated([period(3), period(4)], after)
         #expect(HeldPayloads([next, renewed]).owns("pro", at: after))
         let first = (try old.purchase("pro")["purchaseDate"] as? NSNumber)?.int64Value
-        #expect(first == Samples.milliseconds(-2 * day - 9) + 2)
+        #expect(first == Samples.milliseconds(-2 * day - 9) + 4)
+    }
+
+    /// The plugin still holds Apple's history of the same period.
+    @Test(arguments: [Provenance.Source.local, .serverAPI])
+    func `a refund and an extension that the posted purchase shows count while Apple fails`(
+        source: Provenance.Source
+    ) throws {
+        func held(_ known: Transaction, _ posted: Transaction) throws -> HeldPayloads {
+            HeldPayloads([
+                try Samples.validated(Samples.answer([known])),
+                try Samples.validated(Samples.answer([posted], from: source, degradedBecause: [.upstreamTimeout])),
+            ])
+        }
+        func period(to end: Int64, _ change: (inout Transaction) -> Void = { _ in }) -> Transaction {
+            Samples.period("pro", "1", from: -900, to: end, change)
+        }
+        #expect(try !held(period(to: 900), period(to: 900) { $0.cancellationDate = Samples.time(-1) }).owns("pro"))
+        #expect(try held(period(to: -10), period(to: 2 * 86_400)).owns("pro"))
+        let gold = Samples.item("gold", "1", at: -500), refunded = Samples.item("gold", "1", at: -500, revoked: -10)
+        #expect(try !held(gold, refunded).owns("gold"))
+    }
+
+    @Test func `a receipt while Apple fails takes no later purchase from the customer`() throws {
+        let moment = Forged.forge.contents.creationDate.timestamp.advanced(by: .seconds(10))
+        let body = try SignedSamples.body([
+            "id": Forged.forge.contents.bundleID, "type": "application",
+            "transaction": [
+                "type": "ios-appstore", "appStoreReceipt": Data(Forged.receipts(1)[0]).base64EncodedString(),
+            ],
+        ])
+        let answer = try Forged.service.computed(ValidateEndpoint().request(in: body), at: moment)
+        let failed = Answer(
+            verdict: answer.verdict, subject: answer.subject,
+            provenance: Provenance(
+                source: .local, cache: .miss, verifiedAt: moment, degradedReasons: [.upstreamTimeout]),
+            freshUntil: moment)
+        let payload = try Samples.validated(failed, at: moment)
+        #expect(payload.id == "\(Forged.forge.contents.bundleID).app.history" && payload.data["warning"] != nil)
     }
 
     @Test func `an answer without a purchase replaces no other`() throws {

@@ -235,7 +235,8 @@ urls:
 {{- range $setting, $url := (include "receipt-gateway.collectors" . | fromYaml).urls -}}
 {{- $default := hasPrefix "https:" $url | ternary ":443" ":80" -}}
 {{- $port := regexFind ":[0-9]+$" (regexFind "^[^/?]*" (regexReplaceAll "^[a-z]+://" $url "")) | default $default | trimPrefix ":" -}}
-{{- if and $url (not (has $port (toStrings $policy.traces.ports))) -}}
+{{- $isLocal := regexMatch "^[a-z]+://(localhost|127[.]|\\[::1])" $url -}}
+{{- if and $url (not $isLocal) (not (has $port (toStrings $policy.traces.ports))) -}}
 {{- fail (printf "networkPolicy.traces.ports lacks port %s of %s: the gateway could not reach the collector. Add it, and behind a service also the port of its pods." $port $setting) -}}
 {{- end -}}
 {{- end -}}
