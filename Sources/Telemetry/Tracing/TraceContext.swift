@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import JSON
+internal import Resilience
 internal import Synchronization
 
 /// A trace and one of its spans: the client's in `traceparent` (W3C Trace Context, https://www.w3.org/TR/trace-context/
@@ -104,27 +105,14 @@ extension Span<UInt8> {
 }
 
 /// Generates trace and span IDs from a counter, mixed with random numbers chosen at the start. They are unique across
-/// processes and need no system call. They are no secrets: the next can be computed from enough of them.
+/// processes.
 private enum NewTraceNumbers {
-    private static let high = Start(), low = Start(), span = Start()
+    private static let high = SplitMixNumbers(), low = SplitMixNumbers(), span = SplitMixNumbers()
     private static let counter = Atomic<UInt64>(0)
 
+    /// Never zero, which means no trace.
     static func next() -> (high: UInt64, low: UInt64, span: UInt64) {
-        let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
-        return (high.mixed(number), low.mixed(number), span.mixed(number))
-    }
-
-    /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014), which maps each count to
-    /// a different number.
-    private struct Start {
-        private let first = UInt64.random(in: .min ... .max)
-
-        /// Never zero, which means no trace.
-        func mixed(_ count: UInt64) -> UInt64 {
-            var number = first &+ count &* 0x9E37_79B9_7F4A_7C15
-            number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
-            return max(1, number ^ (number >> 31))
-        }
+        let place = counter.wrappingAdd(1, ordering: .relaxed).newValue
+        return (max(1, high.number(at: place)), max(1, low.number(at: place)), max(1, span.number(at: place)))
     }
 }
