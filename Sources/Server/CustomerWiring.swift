@@ -15,9 +15,6 @@ internal import Telemetry
 
 // The wiring of notifications, their recovery, deferred verifications, and the waits for both.
 extension Wiring {
-    /// Returns the span of the request that the current task answers; nil without spans.
-    private static let currentTraceparent: @Sendable () -> String? = { TraceScope.current?.context.traceparent }
-
     /// Returns the intake of Apple's notifications for the route, the service that applies what is stored, and the losses
     /// that it finds.
     func notifications(
@@ -27,7 +24,7 @@ extension Wiring {
         let (access, metrics, clock) = (access, metrics, dependencies.clock)
         let verifier = NotificationVerifier(verifier, apps: NotificationApps(access))
         let stored = AppsOfNotifications(), losses = NotificationLosses()
-        let traces = NotificationTraces(current: Self.currentTraceparent)
+        let traces = NotificationTraces { TraceScope.current?.context.traceparent }
         let applier = NotificationApplier(
             queue: fleet.notifications, states: fleet.notifications, purging: fleet.purge, verifier: verifier,
             apps: { access.now.servedApps ?? stored.bundleIDs },
@@ -101,7 +98,7 @@ extension Wiring {
             }, clock: clock)
         let deferral = Deferral(
             fleet.jobs, rules: configuration.jobs, verification: verification, observe: metrics.jobs.observe,
-            onCreate: dispatcher.announce, traceparent: Self.currentTraceparent, clock: clock)
+            onCreate: dispatcher.announce, clock: clock)
         // Attempts in flight end first; other nodes take the rest.
         return (deferral, watcher, UnprintedService(named: "JobService", untilShutdown: dispatcher.run))
     }

@@ -8,6 +8,7 @@ internal import HTTPTypes
 internal import JSON
 package import Receipts
 internal import Resilience
+internal import Telemetry
 
 /// The deferral of verifications: a job that is stored, and an answer with 202.
 package final class Deferral: Sendable {
@@ -21,19 +22,16 @@ package final class Deferral: Sendable {
     private let verification: VerificationService
     private let observe: @Sendable (JobEvent) -> Void
     private let onCreate: @Sendable (JobLane) -> Void
-    private let traceparent: @Sendable () -> String?
     private let clock: @Sendable () -> Timestamp
 
-    /// - Parameters:
-    ///   - verification: finds the purchases in evidence.
-    ///   - traceparent: returns the span of the request that the current task answers; nil without spans.
+    /// - Parameter verification: finds the purchases in evidence.
     package init(
         _ store: any JobStore, rules: JobRules, verification: VerificationService,
         observe: @escaping @Sendable (JobEvent) -> Void, onCreate: @escaping @Sendable (JobLane) -> Void,
-        traceparent: @escaping @Sendable () -> String? = { nil }, clock: @escaping @Sendable () -> Timestamp
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.rules, self.verification) = (store, rules, verification)
-        (self.observe, self.onCreate, self.traceparent, self.clock) = (observe, onCreate, traceparent, clock)
+        (self.observe, self.onCreate, self.clock) = (observe, onCreate, clock)
     }
 
     /// Returns the answer of the job that the client made with the same key; nil for none, and if the store is unreachable.
@@ -108,7 +106,7 @@ package final class Deferral: Sendable {
         return VerificationJob(
             id: VerificationJob.newID(), client: client.name, createdAt: now,
             deadline: now.advanced(by: rules.maximumAge), lane: JobLane(lane: result.environment),
-            traceparent: traceparent(),
+            traceparent: TraceScope.current?.context.traceparent,
             request: JobRequest(
                 request.subject, JobOptions(request.options), chains: signed?.chains ?? request.lookupChains),
             nextAttempt: now, result: result)
