@@ -23,14 +23,7 @@ extension AreaCheck {
             body: OTLPTraces(resource: traces.resource).request(for: []))
         do throws(TransportError) {
             let transport = try HTTPTransport(TransportConfiguration(traces))
-            let result: Result<TransportResponse, TransportError>
-            do throws(TransportError) {
-                result = .success(try await transport.send(request, deadline: .now + timeout))
-            } catch {
-                result = .failure(error)
-            }
-            await transport.shutdown()
-            record(try result.get(), of: endpoint)
+            record(try await transport.send(request, deadline: .now + timeout), of: endpoint)
         } catch {
             report.fail("collector", "\(endpoint.text): \(error)", do: error.collectorAdvice)
         }
