@@ -29,6 +29,11 @@ extension StoredEventSamples {
     /// A time after which nothing is too old.
     private static let now: UInt64 = 4_000_000_000_000
 
+    /// Tries to acquire the queue.
+    static func isAcquired(by store: some DeliveryStore) async throws -> Bool {
+        try await store.acquire(queue, for: lease) != nil
+    }
+
     static func position(_ number: UInt64) -> EventPosition {
         EventPosition(milliseconds: now, counter: number, number: number)
     }

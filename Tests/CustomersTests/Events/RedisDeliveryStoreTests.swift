@@ -19,12 +19,6 @@ import TestSupport
     private static let lease = Samples.lease
     private static var keys: DeliveryKeys { DeliveryKeys(queue) }
 
-    /// Tries to acquire the queue.
-    private static func isAcquired(by store: RedisDeliveryStore) async throws -> Bool {
-        let state = try await store.acquire(queue, for: lease)
-        return state != nil
-    }
-
     // MARK: Operators
 
     @Test(.redis) func `dead deliveries are listed, and delivered again on request`() async throws {
@@ -126,7 +120,7 @@ import TestSupport
         // The unreadable one is not lost: the log has the event.
         #expect(last.position == Samples.position(5) && last.held.map(\.position) == [1, 2].map(Samples.position))
         #expect(last.held[0] == Samples.held(1, attempts: 2) && last.held[1].chain != "chain")
-        #expect(try await !Self.isAcquired(by: before))
+        #expect(try await !Samples.isAcquired(by: before))
         await after.release(Self.queue)
         #expect(try await before.acquire(Self.queue, for: Self.lease)?.gaps == ["kept"])
     }
@@ -149,7 +143,7 @@ import TestSupport
     func `a full Redis still saves what was delivered`() async throws {
         let store = stage.deliveries()
         try stage.server.ask("CONFIG", "SET", "maxmemory", "1")
-        #expect(try await Self.isAcquired(by: store))
+        #expect(try await Samples.isAcquired(by: store))
         let changes = Samples.changes { changes in
             changes.position = Samples.position(2)
             (changes.held, changes.gapsAdded) = ([Samples.held(1)], ["chain"])
