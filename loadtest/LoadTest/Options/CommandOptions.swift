@@ -18,8 +18,8 @@ enum ReportFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case json
 
     /// Writes a result to standard output, as JSON or as its text.
-    func write(_ result: some Encodable, or text: String) throws {
-        StandardOutput.write((self == .json ? try JSONOutput.of(result) : text) + "\n")
+    func write(_ result: some Encodable, or text: @autoclosure () -> String) throws {
+        StandardOutput.write((self == .json ? try JSONOutput.of(result) : text()) + "\n")
     }
 }
 

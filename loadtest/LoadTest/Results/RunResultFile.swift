@@ -4,7 +4,7 @@
 enum RunResultFile {
     private static let maximumBytes = 64 << 20
 
-    /// The member that tells what the other members mean.
+    /// The version of a file, which decides about its other members.
     private struct Header: Decodable {
         let schema: Int
     }
