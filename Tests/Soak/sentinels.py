@@ -59,8 +59,9 @@ class Sentinels:
             return dict(zip(words[::2], words[1::2]))
 
         primary, replica = ask("MASTER"), ask("REPLICAS")
-        # Other flags say that a server does not answer, or that a failover has begun.
-        is_well = (primary["flags"], replica.get("flags"), primary["num-other-sentinels"]) == ("master", "slave", "2")
+        # A sentinel that starts says nothing. Other flags say that a server does not answer, or that a failover has begun.
+        flags = (primary.get("flags"), replica.get("flags"))
+        is_well = (*flags, primary.get("num-other-sentinels")) == ("master", "slave", "2")
         return (primary["port"], replica["port"]) if is_well and replica["master-link-status"] == "ok" else None
 
     @property
