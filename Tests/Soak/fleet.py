@@ -36,7 +36,7 @@ class Fleet(Stage):
     # With `always`, nothing that Redis acknowledged is lost, also if it is killed.
     persistence = ("--save", "", "--appendonly", "yes", "--appendfsync", "always")
     # A third of them are what a soak needs.
-    customers = 600
+    customers = 1200
     limit: ClassVar = {"name": "hour", "quota": QUOTA, "window": "1h", "lease": "never", "when_store_fails": "closed"}
 
     def __init__(self, gateway: Path, loadtest: Path, folder: Path):

@@ -77,7 +77,7 @@ class Soak:
             node.start()
         self.ledger = Ledger()
         self.faults = Faults(self.fleet, self.ledger, seed, minutes * 60)
-        self.traffic = Traffic(self.fleet, self.ledger, self.faults, seed)
+        self.traffic = Traffic(self.fleet, self.ledger, self.faults, seed, minutes * 60)
         # The IDs of events that were read before a failover lost them.
         self.lost: set[str] = set()
         self.ledger.begin = time.monotonic()

@@ -17,15 +17,19 @@ from stage import APP, purchase
 from truth import TAKEOVER, Customer, Known, Late, Ledger, State
 
 # Customers whose changes Apple announces, whose changes it does not announce, and who are erased.
-CHANGING, UNANNOUNCED, ERASED = 40, 10, 50
+CHANGING, UNANNOUNCED, ERASED = 120, 30, 50
+# The simulated Apple gives a customer 90 more purchases at most.
+MAXIMUM_CHANGES = 85
 DAY = 86_400_000
 # Beside 200 and 202. Anything else is an error of the gateway, or of this program.
 EXPECTED = {0, 429, 503}
 
 
 class Traffic:
-    def __init__(self, fleet: Fleet, ledger: Ledger, faults: Faults, seed: int):
+    def __init__(self, fleet: Fleet, ledger: Ledger, faults: Faults, seed: int, seconds: float):
         self.fleet, self.ledger, self.faults, self.seed = fleet, ledger, faults, seed
+        # The seconds between two changes of a customer.
+        self.pace = seconds / MAXIMUM_CHANGES
         self.customers = list(self._customers(CHANGING + UNANNOUNCED + ERASED))
         self.by_id = {customer.id: customer for customer in self.customers}
         self.changing = self.customers[:CHANGING]
@@ -208,7 +212,7 @@ class Traffic:
 
     def renew(self, chance: random.Random) -> None:
         customer = chance.choice(self.changing)
-        if not customer.is_settled or not self._reserve(customer):
+        if not customer.may_change(self.pace) or not self._reserve(customer):
             return
         try:
             self._announce(customer, customer.next_change(chance), chance)
@@ -242,7 +246,7 @@ class Traffic:
     def purge(self, chance: random.Random) -> None:
         """Changes a customer without a notification, as an app does whose backend receives the notifications itself."""
         customer = chance.choice(self.unannounced)
-        if not customer.is_settled:
+        if not customer.may_change(self.pace):
             return
         self._change(customer, ("DID_RENEW", None))
         path = f"/v1/cache/transactions/{customer.id}"

@@ -97,6 +97,11 @@ class Customer:
     def is_settled(self) -> bool:
         return len(self.events) >= len(self.expected)
 
+    def may_change(self, pace: float) -> bool:
+        """Returns true if the last change is settled, and that many seconds old."""
+        is_old = not self.changed_at or time.monotonic() - self.changed_at[-1] >= pace
+        return is_old and self.is_settled
+
     def next_change(self, chance) -> tuple[str, str | None]:
         state = self.states[-1]
         if state.is_refunded:
