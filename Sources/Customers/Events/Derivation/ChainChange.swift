@@ -90,9 +90,8 @@ struct ChainChange: Sendable {
         guard transaction.revocation == nil else { return true }
         return !transactions.contains { other in
             guard other.productID != transaction.productID, let start = other.purchaseDate else { return false }
-            let difference = (start.millisecondsSince1970 - date.millisecondsSince1970).magnitude
             return transaction.startOrder < other.startOrder
-                && difference <= UInt64(Limits.replacement.wholeMilliseconds)
+                && start.duration(to: date).magnitude <= Limits.replacement
         }
     }
 }

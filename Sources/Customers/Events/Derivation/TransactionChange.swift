@@ -89,8 +89,7 @@ struct TransactionChange: Sendable {
     private func isAnnounced(refundOf date: Timestamp) -> Bool {
         ([before].compactMap(\.self) + chain.copies(of: after)).contains { copy in
             guard let known = copy.cancellationDate else { return false }
-            let difference = (known.millisecondsSince1970 - date.millisecondsSince1970).magnitude
-            return difference <= UInt64(Limits.refundDates.wholeMilliseconds)
+            return known.duration(to: date).magnitude <= Limits.refundDates
                 && chain.isAnnounced(.refund, of: [copy.transactionID, known.key])
         }
     }
