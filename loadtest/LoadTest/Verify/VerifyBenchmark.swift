@@ -28,6 +28,8 @@ struct VerifyPlan: Hashable, Sendable {
 struct Entrant: Hashable, Sendable {
     let implementation: Implementation
     let threads: Int
+
+    static let floor = Entrant(implementation: .floor, threads: 1)
 }
 
 struct VerifyBenchmark {

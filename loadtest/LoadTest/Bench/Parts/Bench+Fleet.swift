@@ -14,6 +14,7 @@ extension Bench {
                     before = redisCPU.cpuSeconds
                 let cost = try await fleet.load(.hitShared, connections: BenchPlan.manyConnections)
                 let redisCPUSeconds = redisCPU.cpuSeconds - before
+                let few = try await fleet.load(.hitShared, connections: BenchPlan.fewConnections)
                 let depth = max(1, (Double(cost.operations) / Double(max(1, cost.reads))).rounded())
                 let microseconds = try await fleet.redis.microseconds(
                     of: sent, pipeline: Int(depth), seconds: plan.seconds)
@@ -22,7 +23,10 @@ extension Bench {
                     .init(
                         "shared-cache hit over Redis / redis-benchmark doing the same", cost.perSecond / alone, "ratio",
                         .atLeast(0.6)),
-                    .init("CPU of the gateway for a shared-cache hit", cost.cpuPerRequest, "us", .atMost(70)),
+                    .init("CPU of the gateway for a shared-cache hit", cost.cpuPerRequest, "us", .atMost(50)),
+                    .init(
+                        "CPU of the gateway for a shared-cache hit, over \(BenchPlan.fewConnections) connections",
+                        few.cpuPerRequest, "us", .atMost(60)),
                     .init("CPU of Redis for it", 1e6 * redisCPUSeconds / Double(cost.requests), "us"),
                     .init("operations in Redis for it", cost.operationsPerRequest, ""),
                     .init("shared-cache hits", cost.perSecond, "/s"),

@@ -4,7 +4,8 @@ internal import ReceiptForge
 
 extension Bench {
     /// Measures signed transactions over HTTP in requests that no cache knows. The requests have one transaction,
-    /// twenty, or twenty known transactions and a new one, as a customer's history grows.
+    /// twenty, or twenty known transactions and a new one, as a customer's history grows. One transaction is measured
+    /// beside the ceiling and the cryptography together, as a receipt is.
     func measureTransactions() async throws {
         let pki = TransactionPKI(seed: CorpusCommand.defaultSeed)
         let root = try peers.folder.write(pki.root.pem, to: "transaction-root.pem")
@@ -16,11 +17,28 @@ extension Bench {
             ("\(count) signed transactions", .signed(pki, known: [], new: count)),
             ("a new one after \(count) known ones", .signed(pki, known: known, new: 1)),
         ]
-        try await withGateway(["GATEWAY_TRUST_ROOTS": root]) { gateway, _ in
-            let loads = sources.map { name, source in
-                ("POST /v1/verify: \(name)", BenchLoad(server: gateway, source: source, outcome: .local))
+        let floor = try floor(of: .transactions(pki))
+        try await withGateway(["GATEWAY_TRUST_ROOTS": root]) { gateway, group in
+            let warm = try await turn(gateway, sources[0].source, seconds: plan.warmupSeconds)
+            let nio = try await startBareHandler(answerBytes: warm.answerBytes, in: group)
+            let loads =
+                [BenchLoad(server: nio, source: sources[0].source)]
+                + sources.map { BenchLoad(server: gateway, source: $0.source, outcome: .local) }
+            for load in loads { try await turn(load.server, load.source, seconds: plan.warmupSeconds) }
+            try await eachRun { run in
+                let floor = try floor.receiptsPerSecond(of: .floor)
+                let turns = try await turns(of: loads, in: run) { try await turn($0) }
+                let share = Self.share(of: turns[1], beside: turns[0], floor: floor)
+                let name = "POST /v1/verify"
+                return zip(sources, turns.dropFirst()).map { source, turn in
+                    FigureSample("\(name): \(source.name)", turn.requestsPerBusySecond, "per busy second")
+                } + [
+                    .init(
+                        "\(name): \(sources[0].name) / (1 / (1/ceiling + P-256 floor))", share, "ratio",
+                        .atLeast(0.75)),
+                    .init("P-256 floor of the same transactions", floor, "/s"),
+                ]
             }
-            try await compare(loads, by: \.requestsPerBusySecond, "per busy second")
         }
     }
 
