@@ -86,6 +86,18 @@ struct BrowserTests {
         #expect(!visit.document.contains("<title>ran"))
     }
 
+    @Test func `a browser knows the colours of the style sheet`() throws {
+        let style = String(decoding: PackageResources.report_css, as: UTF8.self)
+        let names = Set(style.matches(of: /(--[a-z0-9]+): #/).map { String($0.output.1) })
+        #expect(names.count > 20)
+        let script = """
+            const known = getComputedStyle(document.documentElement)
+            document.title = "unknown:" + \(Array(names).sorted()).filter((name) => !known.getPropertyValue(name))
+            """
+        let page = "<!doctype html><title></title><style>\(style)</style><script>\(script)</script>"
+        #expect(try Browser.visit(page).document.contains("<title>unknown:</title>"))
+    }
+
     @Test func `a day is drawn in steps, and its numbers are few enough to be read`() throws {
         var result = SampleRun(seconds: 60, warmup: 0).result()
         let minute = result.timeline
