@@ -115,6 +115,7 @@ struct EventStreamTests {
         #expect(throws: Problem.tooManyReadersOfClient) { try readers.acquire("client 0") }
         slots.removeLast()
         #expect(throws: Never.self) { slots.append(try readers.acquire("another")) }
+        #expect(throws: Problem.tooManyReaders) { try readers.acquire("another") }
         slots.removeAll()
         #expect(readers.total == 0)
     }
