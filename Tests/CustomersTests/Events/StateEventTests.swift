@@ -118,6 +118,15 @@ import TestSupport
         #expect(try await Self.logged(stage).map(\.type) == [.subscriptionRenewed, .subscriptionExpired])
     }
 
+    @Test(.redis, arguments: [(30, true), (61, false)])
+    func `dates make no event after a minute without a survey`(seconds: Int64, makesEvent: Bool) async throws {
+        let store = stage.store(), totals = NotificationKeys(Samples.partition).totals.text
+        _ = await store.merge([Self.update(Self.period("2001", signed: .seconds(86_400), ends: .seconds(-4000)))])
+        let surveyed = Timestamp.now().advanced(by: .seconds(-seconds)).millisecondsSince1970
+        try stage.server.ask("HSET", totals, "resumed", "1", "surveyed", "\(surveyed)")
+        #expect(await store.survey(Samples.partition)?.hasDueEvents == makesEvent)
+    }
+
     @Test(.redis) func `a period that ended long ago makes no event by its dates`() async throws {
         let old = Self.period("2001", signed: .seconds(40 * 86_400), ends: .seconds(-10 * 86_400))
         _ = await stage.store().merge([Self.update(old)])
