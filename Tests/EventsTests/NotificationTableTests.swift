@@ -54,6 +54,9 @@ struct NotificationTableTests {
             [Samples.subscribed, inGrace], Samples.notice("DID_RENEW", day: 33, Samples.period(2), Samples.plan()),
             "subscription.recovered"),
         Row(
+            [Samples.subscribed, inRetry("DID_FAIL_TO_RENEW", day: 30)],
+            Samples.notice("DID_RENEW", day: 33, Samples.period(2), Samples.plan()), "subscription.recovered"),
+        Row(
             Samples.notice("DID_CHANGE_RENEWAL_PREF", "UPGRADE", day: 10, later(.upgraded), yearlyPlan),
             "subscription.plan_changed"),
         Row(
