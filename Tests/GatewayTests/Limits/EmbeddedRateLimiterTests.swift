@@ -75,6 +75,16 @@ struct EmbeddedRateLimiterTests {
         #expect(limiter.knownRefusal(of: [charge("a")]) == nil)
     }
 
+    @Test func `a request that costs too much for one bucket has no time to retry, whatever the others need`() {
+        let limiter = limiter(100)
+        #expect(limiter.admit([charge("empty", cost: 10)]).isAdmitted)
+        let charges = [charge("empty"), charge("small", cost: 11)]
+        for charges in [charges, charges.reversed()] {
+            let admission = limiter.admit(charges)
+            #expect(admission.outcomes.count(where: \.isRefusal) == 2 && admission.retryAfter == nil)
+        }
+    }
+
     @Test func `a policy in shadow mode never has a known refusal`() {
         let limiter = limiter(100)
         let shadow = RatePolicy(name: "shadow", quota: 1, window: .seconds(1), isShadow: true)
