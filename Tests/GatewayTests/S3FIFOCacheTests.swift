@@ -47,6 +47,12 @@ struct S3FIFOCacheTests {
         #expect(cache.find(0) == 0 && cache.byteCount == Self.valueBytes && cache.table.slots.count == 2)
     }
 
+    @Test func `a growing cache has as many chains as slots, so that they stay short`() {
+        var cache = Self.cache(of: 1000)
+        for key in 0..<100 { Self.insert(key, into: &cache) }
+        #expect(cache.table.slots.count == 100 && cache.table.chains.count >= 100)
+    }
+
     @Test func `a later value replaces an earlier one of any size`() {
         var cache = Self.cache(of: 10)
         for bytes in [1000, 5000, 200, 3000] {
