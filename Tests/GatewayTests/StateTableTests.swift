@@ -259,14 +259,18 @@ struct StateTableTests {
     ]
 
     @Test(arguments: rows) func `a state follows from the rules of docs-states`(_ row: Row) throws {
-        let rules = SubscriptionRules(licenceEnd: row.history.licenceEnd.map(Self.day))
-        for transactions in [row.history.transactions, row.history.transactions.reversed()] {
-            let all = Entitlements(
-                in: TransactionList(transactions), renewals: [row.history.plan].compactMap(\.self),
-                at: Self.day(row.day), rules: rules
-            ).subscriptions
-            #expect(all.map(\.state) == [row.state])
-            #expect(all.first?.accessUntil == row.accessUntil.map(Self.day))
+        // All have a time of their own, so the time of Apple's answer makes no difference.
+        for knownAt in [nil, row.day] {
+            let rules = SubscriptionRules(
+                knownAt: knownAt.map(Self.day), licenceEnd: row.history.licenceEnd.map(Self.day))
+            for transactions in [row.history.transactions, row.history.transactions.reversed()] {
+                let all = Entitlements(
+                    in: TransactionList(transactions), renewals: [row.history.plan].compactMap(\.self),
+                    at: Self.day(row.day), rules: rules
+                ).subscriptions
+                #expect(all.map(\.state) == [row.state])
+                #expect(all.first?.accessUntil == row.accessUntil.map(Self.day))
+            }
         }
     }
 
