@@ -36,6 +36,12 @@ struct BodyBudgetTests {
         #expect(budget.reserve(large, ofBodyWith: 128 << 10, from: try Self.sender("192.0.2.100")))
     }
 
+    @Test func `in a small budget one address has a mebibyte`() throws {
+        let budget = BodyBudget(.mebibytes(16)), mebibyte = 1 << 20, sender = try Self.sender("192.0.2.1")
+        #expect(budget.reserve(mebibyte, ofBodyWith: 1, from: sender))
+        #expect(!budget.reserve(1, ofBodyWith: 1, from: sender))
+    }
+
     @Test func `a body counts for its client once it is identified`() throws {
         let budget = BodyBudget(.mebibytes(64)), sender = try Self.sender("192.0.2.1")
         do {
