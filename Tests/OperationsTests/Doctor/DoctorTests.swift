@@ -2,6 +2,7 @@
 
 import Foundation
 import Gateway
+import HTTPClient
 import ReceiptForge
 import Receipts
 import Testing
@@ -282,6 +283,14 @@ struct DoctorTests {
     ) throws -> [CheckResult] {
         let now = end.advanced(by: .seconds(days * 86_400))
         return try CheckedArea(.certificates, at: now, change).results { $0.checkCertificates() }
+    }
+
+    @Test func `an answer of the running gateway has a limit in bytes`() async throws {
+        let body = String(repeating: "x", count: LocalGateway.Limits.answerBytes + 1)
+        try await WebhookReceiver(answerBody: body).run { port in
+            let gateway = try LocalGateway(ListenerConfiguration(host: "127.0.0.1", port: port))
+            #expect(await gateway.condition(at: "/readyz") == .unreachable(.tooLarge))
+        }
     }
 
     // MARK: - The report
