@@ -45,6 +45,14 @@ struct StoredFormTests {
         let found = StoredFormSamples.requests.map { ASCII.hexadecimal($0.identity.prefix(8)) }
         #expect(found == ["408841e8a9a4197b", "66cd1da2d68fb7b0", "6345e7f85b3ce50d"])
     }
+
+    @Test func `an answer whose signed object is no JSON object is malformed`() throws {
+        var bytes = StoredFormSamples.results[0]
+        #expect(throws: Never.self) { try StoredResult(storedBytes: bytes) }
+        let start = try #require(bytes.firstRange(of: Array(#"{"items""#.utf8))?.lowerBound)
+        bytes[start] = UInt8(ascii: "[")
+        #expect(throws: StoredFormFault.malformed) { try StoredResult(storedBytes: bytes) }
+    }
 }
 
 private enum StoredFormSamples {
