@@ -94,6 +94,23 @@ struct TransactionReceiptResponseTests {
         #expect(latest.map(\.transactionID) == [renewed.transactionID])
     }
 
+    @Test(
+        arguments: [
+            (nil, false, nil), (.customerCancelled, false, "0"), (.billingError, true, "1"),
+        ] as [(Renewal.ExpirationIntent?, Bool, String?)])
+    func `only a plan that ends has the members about its end`(
+        intent: Renewal.ExpirationIntent?, isInRetry: Bool, retry: String?
+    ) throws {
+        let receipt = try #require(
+            Self.answer(Self.forge.wellFormed, at: Self.start).subject?.evidence?.transactionReceipt)
+        var plan = Renewal(originalTransactionID: "1000000000000001")
+        (plan.expirationIntent, plan.isInBillingRetry) = (intent, isInRetry)
+        let body = TransactionReceiptResponse(receipt: receipt, isLapsed: false, plan: plan).body
+        let json = try JSONValue(parsing: body)
+        #expect(json["expiration_intent"]?.string == intent.map { String($0.code) })
+        #expect(json["is_in_billing_retry_period"]?.string == retry)
+    }
+
     @Test func `another product is answered with the receipt alone`() throws {
         var contents = Self.forge.contents
         contents.expiresDate = nil
