@@ -13,10 +13,11 @@ public final class RedisCluster: Sendable {
     /// Starts the masters with equal shares of the slots; returns when every node serves.
     /// - Parameters:
     ///   - spare: the number of nodes without a slot, at the end of `masters`.
-    ///   - nodeTimeout: the time for which a silent node is waited for before the others consider it lost.
+    ///   - nodeTimeout: the time for which a silent node is waited for before the others consider it lost. By default none
+    ///     is lost because the machine is busy; clients notice a killed node without that.
     ///   - options: further directives for each.
     public init(
-        masters count: Int = 3, spare: Int = 0, nodeTimeout: Duration = Patience.forLimit, _ options: [String] = []
+        masters count: Int = 3, spare: Int = 0, nodeTimeout: Duration = Patience.forEvent, _ options: [String] = []
     ) async throws {
         var masters: [RealServer] = []
         let busPorts = try (0..<(count + spare)).map { _ in try ReservedPort() }
