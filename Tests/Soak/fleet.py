@@ -104,6 +104,8 @@ class Fleet(Stage):
             "GATEWAY_NOTIFICATIONS_REPLICAS": "1",
             "GATEWAY_SHUTDOWN_GRACE": "5s",
             "GATEWAY_LOG_REQUESTS": "none",
+            # Soon full, so that memory that grows is no cache.
+            "GATEWAY_CACHE_NEAR_SIZE": "8MiB",
             "GATEWAY_HTTP_TLS_CERTIFICATE_FILE": str(self.certificate),
             "GATEWAY_HTTP_TLS_KEY_FILE": str(self.certificate.with_suffix(".key")),
         }

@@ -197,7 +197,11 @@ class Soak:
         orders = self.fleet.received
         sent = lambda: set(self.fleet.web.ids("crm"))
         # An attempt may be five minutes away.
-        settle("all events at crm", lambda: (self.fleet.advance(20), log.keys() <= sent())[1])
+        with contextlib.suppress(TimeoutError):
+            settle("all events at crm", lambda: (self.fleet.advance(20), log.keys() <= sent())[1])
+        missing = log.keys() - sent()
+        read_at = sorted((round(self.ledger.read_at[one] - self.ledger.begin, 1), log[one]["type"]) for one in missing)
+        assert not missing, f"{len(missing)} of {len(log)} events did not come to crm: read at {read_at}"
         settle("all events at orders", lambda: (self.fleet.advance(20), orders()["counts"]["distinct"] >= len(log))[1])
         counts = orders()["counts"]
         wrong = {name: counts[name] for name in ("unsigned", "malformed", "elsewhere", "gaps") if counts[name]}
