@@ -25,6 +25,15 @@ package struct EventPosition: Hashable, Sendable, Comparable {
     /// The position before the oldest event.
     package static let start = EventPosition(milliseconds: 0, counter: 0, number: 0)
 
+    /// Returns the position after all events of a millisecond. No event has it.
+    /// - Parameter number: the number of the last of them; 0 if it is unknown.
+    package static func end(of milliseconds: UInt64, number: UInt64) -> EventPosition {
+        EventPosition(milliseconds: milliseconds, counter: Limits.number, number: number)
+    }
+
+    /// True if an event with a known number was read at this position.
+    package var isOfEntry: Bool { number > 0 && counter < Limits.number && (milliseconds, counter) != (0, 0) }
+
     package static func < (one: Self, other: Self) -> Bool {
         (one.milliseconds, one.counter) < (other.milliseconds, other.counter)
     }

@@ -81,28 +81,16 @@ struct EventMerge {
 extension EventMerge.Source {
     fileprivate mutating func add(_ batch: EventBatch) {
         (pending, end, isAtEnd) = (batch.events[...], batch.last, !batch.hasMore)
-        // Missed events count as read, so that they are reported once.
-        if batch.missed != nil, let first = pending.first { position = first.position.predecessor }
+        // Missed events count as read, so that they are reported once. Those of the same millisecond are gone, too.
+        if batch.missed != nil, let first = pending.first?.position {
+            position = .end(of: max(1, first.milliseconds) - 1, number: max(1, first.number) - 1)
+        }
         if pending.isEmpty { position = end }
     }
 
     fileprivate mutating func takeFirst() {
         guard let taken = pending.popFirst() else { return }
         position = pending.isEmpty ? end : taken.position
-    }
-}
-
-extension EventPosition {
-    /// A position after every event before this event.
-    fileprivate var predecessor: EventPosition {
-        var before = self
-        before.number = max(1, number) - 1
-        if counter > 0 {
-            before.counter = counter - 1
-        } else {
-            (before.milliseconds, before.counter) = (max(1, milliseconds) - 1, EventPosition.Limits.number)
-        }
-        return before
     }
 }
 

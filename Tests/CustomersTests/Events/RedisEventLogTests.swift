@@ -108,6 +108,51 @@ import TestSupport
         #expect(try await Self.read(log, after: again.last).missed == nil)
     }
 
+    /// Replaces the log by another with these numbers and times, as a failover does.
+    private func replaceLog(by entries: [(number: Int, milliseconds: Int64)]) async throws {
+        let shared = SharedCustomers(.redis), totals = NotificationKeys(Self.partition).totals.text
+        try stage.server.ask("DEL", Self.logKey)
+        for (number, milliseconds) in entries {
+            try await shared.append(Samples.event(number), number: number, at: milliseconds)
+            try stage.server.ask("HSET", totals, "events:last", "\(milliseconds)-0-\(number)")
+        }
+    }
+
+    /// The second case has another event with the ID of the newest event that was read.
+    @Test(.redis, arguments: [[5000, 5250, 5500], [5200, 5250, 5300]] as [[Int64]])
+    func `events beside which a lost primary numbered others are read, and told once`(times: [Int64]) async throws {
+        let log = stage.eventLog()
+        try await replaceLog(by: [(1, 1000), (2, 2000), (3, 5200), (4, 5300)])
+        let before = try await Self.read(log)
+        // The replica became primary after the second event, before the nodes left the old primary.
+        try await replaceLog(by: [(1, 1000), (2, 2000)] + zip(3...5, times))
+        let after = try await Self.read(log, after: before.last)
+        #expect(after.missed == MissedEvents(count: nil) && after.events.map(\.position.number) == [1, 2, 3, 4, 5])
+        #expect(try await Self.read(log, after: after.last) == EventBatch(events: [], last: after.last))
+        // A reader that took none of them yet stands before the first.
+        let again = try await Self.read(log, after: .end(of: 999, number: 0))
+        #expect(again.missed == nil && again.events == after.events)
+    }
+
+    @Test(.redis)
+    func `a position stands if its event was deleted with a customer's data, or is too old`() async throws {
+        let log = stage.eventLog(), erased = NotificationKeys(Self.partition).erased(.events).text
+        let entries: [(number: Int, milliseconds: Int64)] = [(1, 1000), (2, 2000), (3, 3000), (4, 4000)]
+        try await replaceLog(by: entries)
+        let second = EventPosition(milliseconds: 2000, counter: 0, number: 2)
+        for standing in [second, .end(of: 2000, number: 2), .end(of: 1999, number: 1)] {
+            #expect(try await Self.read(log, after: standing).missed == nil)
+        }
+        try stage.server.ask("XDEL", Self.logKey, second.id)
+        #expect(try await Self.read(log, after: second).missed == MissedEvents(count: nil))
+        try stage.server.ask("ZADD", erased, "2", "2")
+        #expect(try await Self.read(log, after: second).missed == nil)
+        try await replaceLog(by: Array(entries.suffix(1)))
+        try stage.server.ask("DEL", erased)
+        let old = try await Self.read(log, after: second)
+        #expect(old.missed == MissedEvents(count: 1) && old.events.map(\.position.number) == [4])
+    }
+
     @Test(
         arguments: [("9007199254740993-5", 2), ("1-9007199254740993", 2), ("1-1", 9_007_199_254_740_993)]
             as [(String, UInt64)])

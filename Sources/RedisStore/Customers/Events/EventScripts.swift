@@ -60,8 +60,9 @@ enum EventScripts {
     static let add = RedisScript(append + "appendEvent(KEYS[1], KEYS[2], ARGV[3], ARGV[1], ARGV[2]) return 1")
 
     /// KEYS totals, log, erased; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries,
-    /// the number of the entry before. Returns the position of the newest entry, or nothing, the entries, and the
-    /// number of deleted entries before them. The first entry may be larger.
+    /// the number of the entry before, and 1 if an entry had this position. Returns the position of the newest entry, or
+    /// nothing, the entries, the number of deleted entries before them, and 0 if another log had the entry before. The
+    /// first entry may be larger.
     static let read = RedisScript(
         """
         local entries, bytes, after = {}, 0, ARGV[2]
@@ -79,7 +80,15 @@ enum EventScripts {
             local before = first and string.format('(%.0f', first) or '+inf'
             erased = #redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[5], before)
         end
-        return { redis.call('HGET', KEYS[1], ARGV[1] .. ':last') or '', entries, erased }
+        -- An entry is removed after all entries before it, or with a customer's data.
+        local function isSame()
+            local entry = redis.call('XRANGE', KEYS[2], ARGV[2], ARGV[2])[1]
+            if entry then return tonumber(entry[2][2]) == tonumber(ARGV[5]) end
+            return #redis.call('XRANGE', KEYS[2], '-', '(' .. ARGV[2], 'COUNT', 1) == 0
+                or #redis.call('ZRANGEBYSCORE', KEYS[3], ARGV[5], ARGV[5]) > 0
+        end
+        local same = (ARGV[6] ~= '1' or isSame()) and 1 or 0
+        return { redis.call('HGET', KEYS[1], ARGV[1] .. ':last') or '', entries, erased, same }
         """)
 }
 

@@ -104,11 +104,15 @@ struct EventPage {
     let last: EventPosition
     /// The number of entries before these that were deleted with a customer's data.
     let erased: UInt64
+    /// False if the log never had the entry at the position before these: it was read from a primary that is gone, and
+    /// what the present primary wrote at that time was not read.
+    let followsPosition: Bool
 
     init?(_ reply: RedisValue) {
-        guard case .array(let parts) = reply, parts.count == 3, case .array(let entries) = parts[1],
+        guard case .array(let parts) = reply, parts.count == 4, case .array(let entries) = parts[1],
             let last = parts[0].text, case .integer(let erased) = parts[2]
         else { return nil }
+        followsPosition = parts[3] != .integer(0)
         self.erased = UInt64(clamping: erased)
         self.entries = entries.compactMap { EventEntry($0) }
         self.last = EventPosition(text: last) ?? .start
@@ -119,7 +123,7 @@ struct EventPage {
         guard after != .start else { return false }
         // The number of a damaged entry is 0.
         let isNumberedAnew = entries.first.map { $0.position.number > 0 && $0.position.number <= after.number } ?? false
-        return last < after || last.number < after.number || isNumberedAnew
+        return !followsPosition || last < after || last.number < after.number || isNumberedAnew
     }
 
     /// Returns the number of entries after a position that were removed before they were read. Entries that were
@@ -157,14 +161,13 @@ extension EventQuery {
         let keys = NotificationKeys(partition)
         return ScriptCall(
             keys: [keys.totals, keys.log(stream), keys.erased(stream)], stream.rawValue, after.id, max(1, maximum),
-            RedisEventLog.Limits.pageBytes, after.number)
+            RedisEventLog.Limits.pageBytes, after.number, after.isOfEntry ? 1 : 0)
     }
 
     fileprivate func goingBack(_ time: Duration) -> EventQuery {
         let back = UInt64(clamping: time.wholeMilliseconds)
         var query = self
-        query.after = EventPosition(
-            milliseconds: after.milliseconds - min(back, after.milliseconds), counter: 0, number: 0)
+        query.after = .end(of: after.milliseconds - min(back, after.milliseconds), number: 0)
         return query
     }
 }
