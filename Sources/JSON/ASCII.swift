@@ -59,29 +59,16 @@ package enum ASCII {
         return 0x3030 | tens | (number &- tens &* 10) << 8
     }
 
-    /// Returns the four lowercase digits of a number, the first in the highest byte.
-    package static func hexadecimalDigits(of number: UInt16) -> UInt32 {
-        UInt32(truncatingIfNeeded: hexadecimalDigits(of: UInt32(number)))
-    }
-
     /// Appends the sixteen lowercase digits of a number, the highest bits first.
     package static func append(hexadecimal number: UInt64, to text: inout [UInt8]) {
         text.append(addingCapacity: 16) { text in
-            append(hexadecimalDigits(of: UInt32(truncatingIfNeeded: number >> 32)), to: &text)
-            append(hexadecimalDigits(of: UInt32(truncatingIfNeeded: number)), to: &text)
-        }
-    }
-
-    private static func append(_ digits: UInt64, to text: inout OutputSpan<UInt8>) {
-        var rest = digits
-        for _ in 0..<8 {
-            text.append(UInt8(truncatingIfNeeded: rest >> 56))
-            rest <<= 8
+            text.append(bigEndian: hexadecimalDigits(of: UInt32(truncatingIfNeeded: number >> 32)))
+            text.append(bigEndian: hexadecimalDigits(of: UInt32(truncatingIfNeeded: number)))
         }
     }
 
     /// Returns the eight lowercase digits of a number, the first in the highest byte.
-    private static func hexadecimalDigits(of number: UInt32) -> UInt64 {
+    package static func hexadecimalDigits(of number: UInt32) -> UInt64 {
         // Each half byte in its own byte.
         var digits = UInt64(number)
         digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF

@@ -222,19 +222,17 @@ public struct JSONWriter: Sendable {
     /// Writes a decimal number with as many places as it needs, and at least one place.
     /// - Parameters:
     ///   - numerator: the number times 10 to the power of `places`; not negative.
-    ///   - places: the maximum number of places; 1 or more.
+    ///   - places: the maximum number of places; 1 to 18.
     package mutating func decimal(_ numerator: Int64, places: Int) {
         separate()
         var divisor: Int64 = 1
         for _ in 0..<places { divisor *= 10 }
-        appendDigits(of: numerator / divisor)
-        bytes.append(UInt8(ascii: "."))
-        var rest = numerator % divisor
-        repeat {
-            divisor /= 10
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
-            rest %= divisor
-        } while rest > 0
+        let (whole, rest) = numerator.quotientAndRemainder(dividingBy: divisor)
+        bytes.append(addingCapacity: Self.longestInteger + 1 + places) { output in
+            output.append(integer: whole)
+            output.append(UInt8(ascii: "."))
+            output.append(fraction: rest.magnitude, places: places)
+        }
     }
 
     private mutating func appendDigits(of value: Int64) {

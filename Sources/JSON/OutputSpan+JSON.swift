@@ -37,16 +37,35 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    package mutating func append(integer value: Int64) {
-        if value < 0 { append(UInt8(ascii: "-")) }
-        append(digitsOf: value.magnitude)
+    /// Appends the bytes of a number, the highest first, for which there must be room.
+    @inlinable
+    public mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+        append(littleEndian: number.byteSwapped)
     }
 
-    /// Appends a number in decimal digits: two at a time, the last ones first.
-    fileprivate mutating func append(digitsOf number: UInt64) {
+    package mutating func append(integer value: Int64) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        append(digits: Self.digits(of: value.magnitude), of: value.magnitude)
+    }
+
+    /// Appends the decimal places of a fraction without the zeros at the end, and at least one place.
+    /// - Parameter fraction: times 10 to the power of `places`.
+    mutating func append(fraction: UInt64, places: Int) {
+        var (fraction, places) = (fraction, places)
+        while places > 1, fraction % 10 == 0 { (fraction, places) = (fraction / 10, places - 1) }
+        append(digits: places, of: fraction)
+    }
+
+    /// Returns the number of decimal digits.
+    private static func digits(of number: UInt64) -> Int {
         var (digits, bound) = (1, 10 as UInt64)
         // 10 to the power of 19 is the largest one of 64 bits.
         while digits < 19, number >= bound { (digits, bound) = (digits + 1, bound &* 10) }
+        return digits
+    }
+
+    /// Appends the last decimal digits of a number: two at a time, the last ones first.
+    private mutating func append(digits: Int, of number: UInt64) {
         precondition(digits <= freeCapacity)
         unsafe withUnsafeMutableBufferPointer { buffer, count in
             let bytes = UnsafeMutableRawBufferPointer(buffer)

@@ -37,10 +37,16 @@ enum RequestID: Hashable, Sendable {
     /// Appends the digits that `ByteBuffer.write` writes for a number.
     static func append(made number: UInt64, to text: inout [UInt8]) {
         text.append(contentsOf: process)
-        for shift: UInt64 in [32, 16, 0] {
-            let digits = ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift))
-            for place: UInt32 in [24, 16, 8, 0] { text.append(UInt8(truncatingIfNeeded: digits >> place)) }
+        text.append(addingCapacity: 12) { text in
+            text.append(bigEndian: digits(of: number).first)
+            text.append(bigEndian: digits(of: number).last)
         }
+    }
+
+    /// Returns the eight and the four digits of six bytes.
+    fileprivate static func digits(of number: UInt64) -> (first: UInt64, last: UInt32) {
+        let last = ASCII.hexadecimalDigits(of: UInt32(truncatingIfNeeded: number & 0xFFFF))
+        return (ASCII.hexadecimalDigits(of: UInt32(truncatingIfNeeded: number >> 16)), UInt32(truncatingIfNeeded: last))
     }
 
     /// Rejects API keys: a client that sends its key here must not find it in the log.
@@ -57,9 +63,9 @@ extension ByteBuffer {
         case .sent(let text): writeString(text)
         case .made(let number):
             writeBytes(RequestID.process)
-            for shift in [32, 16, 0] {
-                writeInteger(ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift)))
-            }
+            let digits = RequestID.digits(of: number)
+            writeInteger(digits.first)
+            writeInteger(digits.last)
         }
     }
 }
