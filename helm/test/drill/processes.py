@@ -118,7 +118,8 @@ class Program:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(10)
+                # A gateway ends within its grace period (5 seconds in drills) and 5 seconds more.
+                self.process.wait(30)
             except subprocess.TimeoutExpired:
                 self.kill()
 
