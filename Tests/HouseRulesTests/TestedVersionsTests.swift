@@ -30,6 +30,13 @@ struct TestedVersionsTests {
         #expect(lines == lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
     }
 
+    /// Otherwise SwiftPM changes what `.ci/pin` resolved, and `make dist` refuses to build.
+    @Test func `each package that SwiftPM resolves has a tested version, and no other package has one`() throws {
+        let tested = try Self.packages(in: ".ci/tested-versions", /(?m)^(https:\S+?)(?:\.git)? ([0-9.]+) \S+.*$/)
+        let resolved = try Repository.text("Package.resolved").matches(of: /"identity" : "(.+)"/).map { $0.output.1 }
+        #expect(tested.compactMap { $0.url.lowercased().split(separator: "/").last }.sorted() == resolved.sorted())
+    }
+
     @Test func `the printed version has the commit as build metadata, if there is one`() {
         #expect(Version.with(commit: "5b8f642c5f73") == "\(Version.current)+5b8f642c5f73")
         #expect(Version.with(commit: nil) == Version.current)
