@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Receipts
 import Testing
+import TestSupport
 
 @testable import Customers
 
@@ -32,6 +34,35 @@ struct DeliveryTakeoverTests {
         simulation.run(for: 120)
         #expect(simulation.deliveredByChain == simulation.writtenByChain)
         #expect(simulation.deliveries.filter { $0.eventID != "evt_0" }.count == 10)
+    }
+
+    @Test func `events that are read again after a loss of the log are not sent again at once`() throws {
+        let simulation = DeliverySimulation(partitions: 1), queue = simulation.queues[0]
+        for chain in 0..<3 { simulation.write(chain) }
+        let endpoint = WebhookEndpoint(name: queue.endpoint, apps: [DeliverySimulation.app], url: "https://example.com")
+        let query = EventQuery(queue.partition, after: .start, maximum: 16)
+        var batch = try #require(simulation.log.read([query])?.first), now = DeliverySimulation.start
+        var deliveries = QueueDeliveries(queue, lease: 1, DeliveryState(), beginningAt: .start, at: now)
+        deliveries.endRead(batch, for: endpoint, at: now)
+        let attempts = try (0..<3).map { _ in
+            let attempt = try #require(deliveries.firstLoaded(at: now))
+            deliveries.begin(attempt)
+            return attempt
+        }
+        var generator = SplitMix64(seed: TestSeed.number(1))
+        deliveries.settle(attempts[1], isDelivered: true, at: now)
+        _ = deliveries.fail(attempts[2], .timeout, eventID: "", retryAfter: nil, at: now, using: &generator)
+        batch.last = .end(of: batch.last.milliseconds, number: 3)
+        deliveries.endRead(batch, for: endpoint, at: now)
+        #expect(deliveries.firstLoaded(at: now) == nil)
+        deliveries.settle(attempts[0], isDelivered: true, at: now)
+        #expect(deliveries.firstLoaded(at: now) == nil && deliveries.loadedCount == 0)
+        // The held one has one attempt.
+        now = now.advanced(by: .seconds(10))
+        let retry = try #require(deliveries.dueRetry(at: now))
+        deliveries.begin(retry)
+        deliveries.settle(retry, isDelivered: true, at: now)
+        #expect(deliveries.dueRetry(at: now) == nil)
     }
 
     @Test func `a seed gives the same run again`() {

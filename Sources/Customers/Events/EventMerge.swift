@@ -81,16 +81,23 @@ struct EventMerge {
 extension EventMerge.Source {
     fileprivate mutating func add(_ batch: EventBatch) {
         (pending, end, isAtEnd) = (batch.events[...], batch.last, !batch.hasMore)
-        // Missed events count as read, so that they are reported once. Those of the same millisecond are gone, too.
-        if batch.missed != nil, let first = pending.first?.position {
-            position = .end(of: max(1, first.milliseconds) - 1, number: max(1, first.number) - 1)
-        }
+        // Missed events count as read, so that they are reported once.
+        if batch.missed != nil, let first = pending.first { position = first.position.predecessor }
         if pending.isEmpty { position = end }
     }
 
     fileprivate mutating func takeFirst() {
         guard let taken = pending.popFirst() else { return }
         position = pending.isEmpty ? end : taken.position
+    }
+}
+
+extension EventPosition {
+    /// The position of the entry before in the same millisecond, or after all entries of the millisecond before.
+    fileprivate var predecessor: EventPosition {
+        let number = max(1, number) - 1
+        guard counter > 0 else { return .end(of: max(1, milliseconds) - 1, number: number) }
+        return EventPosition(milliseconds: milliseconds, counter: counter - 1, number: number)
     }
 }
 

@@ -100,6 +100,9 @@ struct QueueDeliveries: Sendable {
     private mutating func load(_ logged: LoggedEvent, at now: Timestamp) {
         if heldBefore.remove(logged.position) != nil { return }
         let chain = logged.event.chain
+        // After a loss of the log's end, the events before it are read again.
+        let isKnown = loaded.contains { $0.logged.position == logged.position }
+        if isKnown || held.event(at: logged.position, of: chain) != nil { return }
         if held.contains(chain: chain) {
             hold(HeldEvent(logged.position, chain: chain), at: now)
         } else {

@@ -56,6 +56,27 @@ import TestSupport
     }
 
     @Test(.redis, arguments: StoreKind.allCases)
+    func `events to which two primaries gave one number are held and given up side by side`(
+        kind: StoreKind
+    ) async throws {
+        let store = SharedCustomers(kind).deliveries.0
+        var other = Samples.held(3, chain: "other")
+        other.position.milliseconds += 1
+        _ = try await store.acquire(Samples.queue, for: Samples.lease)
+        let both = Samples.changes { changes in
+            changes.held = [Samples.held(3), other]
+            changes.dead = [Samples.dead(5), Samples.dead(5, milliseconds: other.position.milliseconds)]
+        }
+        try await store.save(both, of: Samples.queue, renewing: Samples.lease)
+        try await store.save(
+            Samples.changes { $0.removed = [Samples.position(3)] }, of: Samples.queue, renewing: Samples.lease)
+        await store.release(Samples.queue)
+        #expect(try await store.acquire(Samples.queue, for: Samples.lease)?.held == [other])
+        #expect(try await store.redeliver(Samples.queue, eventID: nil) == 2)
+        #expect(try await store.acquire(Samples.queue, for: Samples.lease)?.held.count == 3)
+    }
+
+    @Test(.redis, arguments: StoreKind.allCases)
     func `one node has a queue at a time`(kind: StoreKind) async throws {
         let (first, second) = SharedCustomers(kind).deliveries
         _ = try await first.acquire(Samples.queue, for: Samples.lease)

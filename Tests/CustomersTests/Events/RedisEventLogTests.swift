@@ -153,6 +153,39 @@ import TestSupport
         #expect(old.missed == MissedEvents(count: 1) && old.events.map(\.position.number) == [4])
     }
 
+    @Test(.redis) func `the numbers of erased events are kept as long as the log has an earlier event`() async throws {
+        let names = NotificationKeys(Self.partition), second = EventPosition(milliseconds: 2000, counter: 0, number: 2)
+        try await replaceLog(by: (1...6).map { ($0, Int64($0) * 1000) })
+        let erased: [RedisWord] = ["2000-0", 2, "3000-0", 3]
+        // The log has had more events than its maximum, of which some were erased.
+        try await stage.redis.count(
+            ErasureScripts.entries, keys: [names.totals, names.events, names.erased(.events)], "events:last", 4, erased)
+        let batch = try await Self.read(stage.eventLog(), after: second)
+        #expect(batch.missed == nil && batch.events.map(\.position.number) == [4, 5, 6])
+    }
+
+    @Test(.redis) func `a newest event that is gone without a trace is no loss of later ones`() async throws {
+        try await replaceLog(by: [(1, 1000), (2, 2000)])
+        let last = EventPosition(milliseconds: 2000, counter: 0, number: 2)
+        try stage.server.ask("XDEL", Self.logKey, last.id)
+        #expect(try await Self.read(stage.eventLog(), after: last) == EventBatch(events: [], last: last))
+    }
+
+    @Test(.redis)
+    func `a loss is told once, also if an entry that cannot be read stands before the first`() async throws {
+        let totals = NotificationKeys(Self.partition).totals.text, log = stage.eventLog()
+        try stage.server.ask("XADD", Self.logKey, "5000-0", "i", "2", "e", "garbage")
+        try await SharedCustomers(.redis).append(Samples.event(3), number: 3, at: 5000, counter: 1)
+        try stage.server.ask("HSET", totals, "events:last", "5000-1-3")
+        var request = EventReadRequest([Samples.bundleID], after: EventCursor(), maximumCount: 10)
+        request.cursor[Self.partition] = EventPosition(milliseconds: 3000, counter: 0, number: 3)
+        let page = try #require(await EventReader(log).page(request))
+        #expect(page.missed == [Samples.bundleID: MissedEvents(count: nil)] && page.entries.count == 1)
+        // A reader that took no event yet.
+        let again = try await Self.read(log, after: page.start[Self.partition])
+        #expect(again.missed == nil && again.events.map(\.event) == [Samples.event(3)])
+    }
+
     @Test(
         arguments: [("9007199254740993-5", 2), ("1-9007199254740993", 2), ("1-1", 9_007_199_254_740_993)]
             as [(String, UInt64)])

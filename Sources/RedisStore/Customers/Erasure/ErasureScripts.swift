@@ -33,8 +33,10 @@ enum ErasureScripts {
             end
         end
         local last = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '%d+$')
-        -- The log keeps no earlier entry, so that all before are missed.
+        -- Of these the log keeps no earlier entry, so that all before are missed.
         local oldest = (tonumber(last) or 0) - tonumber(ARGV[2])
+        local kept = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
+        if kept then oldest = math.min(oldest, (tonumber(kept[2][2]) or 0) - 1) end
         redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', string.format('%.0f', oldest))
         return removed
         """)

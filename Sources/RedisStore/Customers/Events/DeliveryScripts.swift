@@ -5,15 +5,23 @@ internal import Redis
 /// The scripts over the deliveries of one partition to one endpoint. Each is atomic.
 ///
 /// The queue's hash has the fields `position`, `disabled` (the time of a 410), and for the lease `token` and `until`
-/// (by the clock of Redis). Held and dead events are members of sorted sets by their number in the partition.
+/// (by the clock of Redis). Held and dead events are members of sorted sets by their number in the partition. Each begins with
+/// its position: after a failover, another event may have the same number.
 enum DeliveryScripts {
     static let all = [begin, acquire, save, release, survey, redeliver, rewind, enable, drop]
 
     private static let functions =
         ScriptPrelude.numbers + ScriptPrelude.clock + """
             local function milliseconds(text) return stored(string.match(text, '^%d+')) end
+            local function remove(key, position)
+                local number = string.match(position, '%d+$')
+                for _, member in ipairs(redis.call('ZRANGEBYSCORE', key, number, number)) do
+                    if string.match(member, '^%S+') == position then return redis.call('ZREM', key, member) end
+                end
+                return 0
+            end
             local function replace(key, number, member)
-                redis.call('ZREMRANGEBYSCORE', key, number, number)
+                remove(key, string.match(member, '^%S+'))
                 redis.call('ZADD', key, number, member)
             end
             local function trimDead(key, maximum, age)
@@ -65,7 +73,7 @@ enum DeliveryScripts {
 
     /// KEYS queue, held, gaps, dead, queues; ARGV the token, the lease, the position or nothing, the time of a 410 or
     /// nothing, the maximum number and age of dead events, the maximum number of gaps; the numbers of words that
-    /// follow: held events and dead events with their numbers, the numbers of removed events, gaps with their names,
+    /// follow: held events and dead events with their numbers, the positions of removed events, gaps with their names,
     /// and the names of gaps that end. Returns 1; 0 without the lease.
     static let save = RedisScript(
         functions + """
@@ -78,7 +86,7 @@ enum DeliveryScripts {
             local ended = gaps + tonumber(ARGV[11])
             for i = held, dead - 1, 2 do replace(KEYS[2], ARGV[i], ARGV[i + 1]) end
             for i = dead, removed - 1, 2 do replace(KEYS[4], ARGV[i], ARGV[i + 1]) end
-            for i = removed, gaps - 1 do redis.call('ZREMRANGEBYSCORE', KEYS[2], ARGV[i], ARGV[i]) end
+            for i = removed, gaps - 1 do remove(KEYS[2], ARGV[i]) end
             for i = gaps, ended - 1, 2 do redis.call('HSET', KEYS[3], ARGV[i], stamp .. ' ' .. ARGV[i + 1]) end
             for i = ended, #ARGV do redis.call('HDEL', KEYS[3], ARGV[i]) end
             if removed > dead then trimDead(KEYS[4], ARGV[5], ARGV[6]) end
@@ -137,7 +145,7 @@ enum DeliveryScripts {
         functions + """
             local moved = 0
             for i = 1, #ARGV, 2 do
-                if redis.call('ZREMRANGEBYSCORE', KEYS[3], ARGV[i], ARGV[i]) > 0 then
+                if remove(KEYS[3], string.match(ARGV[i + 1], '^%S+')) == 1 then
                     replace(KEYS[2], ARGV[i], ARGV[i + 1])
                     moved = moved + 1
                 end

@@ -105,7 +105,7 @@ final class RedisDeliveryStore: DeliveryStore {
         let lists = [
             changes.held.map { stored($0, at: $0.position, "held", keys) }.redisWords,
             changes.dead.map { stored($0, at: $0.position, "dead", keys) }.redisWords,
-            changes.removed.map(\.number).redisWords, gaps,
+            changes.removed.map(\.text).redisWords, gaps,
         ]
         return lists.map(\.count).redisWords + lists.redisWords
             + changes.gapsRemoved.flatMap { gapNames($0, ofQueue: keys.sealedName) }

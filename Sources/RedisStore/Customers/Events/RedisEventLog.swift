@@ -123,7 +123,8 @@ struct EventPage {
         guard after != .start else { return false }
         // The number of a damaged entry is 0.
         let isNumberedAnew = entries.first.map { $0.position.number > 0 && $0.position.number <= after.number } ?? false
-        return !followsPosition || last < after || last.number < after.number || isNumberedAnew
+        // Of the newest entry no later entry was missed, whatever became of it.
+        return !followsPosition && last != after || last < after || last.number < after.number || isNumberedAnew
     }
 
     /// Returns the number of entries after a position that were removed before they were read. Entries that were
