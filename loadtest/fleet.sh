@@ -105,7 +105,7 @@ start prometheus prometheus --config.file="$run/prometheus.yaml" --storage.tsdb.
     --storage.tsdb.retention.size=100MB --web.listen-address="127.0.0.1:$(port 9095)"
 for number in 1 2; do await gateway-$number curl -fs "http://127.0.0.1:$(port 909$number)/readyz"; done
 # Without a key a gateway answers 401, and HAProxy 503 until it has found one.
-await haproxy bash -c "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:$(port 8080)/v1/status | grep -q 401"
+await haproxy bash -c "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:$(port 8080)/v1/status | grep 401 >/dev/null"
 await prometheus curl -fs "http://127.0.0.1:$(port 9095)/-/ready"
 
 # What it can do, shown once, with a receipt and a customer that no page needs unseen. A simulated outage may leave an

@@ -42,6 +42,21 @@ struct NoFailureByChanceTests {
         }
     }
 
+    /// `grep -q` ends at the first match. If the program before it still writes, it fails, and with `pipefail` so does the
+    /// line.
+    @Test func `no script ends a pipe before its writer has written all`() throws {
+        let scripts =
+            try Repository.files(in: [".ci"], named: /(?!dist$|dist\/debian$)(dist\/)?[a-z]+/)
+            + Repository.files(in: ["loadtest"], named: /\w+\.sh/)
+        #expect(scripts.count > 20)
+        for file in scripts where file.text.contains("pipefail") {
+            for (number, line) in file.lines.enumerated() {
+                let ends = line.contains(/\| *grep -\w*q/)
+                #expect(!ends, "\(file.path):\(number + 1): use `grep … >/dev/null`")
+            }
+        }
+    }
+
     @Test func `waits for an event share one deadline`() throws {
         for file in try Self.files() where !file.path.hasPrefix("Tests/TestSupport/") {
             for (number, line) in file.lines.enumerated() {
