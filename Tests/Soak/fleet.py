@@ -107,6 +107,7 @@ class Fleet(Stage):
             # Soon full, so that memory that grows is no cache.
             "GATEWAY_CACHE_NEAR_SIZE": "8MiB",
             "GATEWAY_CACHE_SIGNED_ITEMS_SIZE": "4MiB",
+            "GATEWAY_CACHE_APPLE_SIZE": "8MiB",
             "GATEWAY_HTTP_TLS_CERTIFICATE_FILE": str(self.certificate),
             "GATEWAY_HTTP_TLS_KEY_FILE": str(self.certificate.with_suffix(".key")),
         }
