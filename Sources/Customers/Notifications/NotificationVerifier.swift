@@ -116,9 +116,14 @@ package struct NotificationVerifier: Sendable {
 }
 
 /// The notifications that this node has verified and not applied yet, by the digest of their bytes; bounded in bytes.
+///
+/// In a fleet most of them are applied by other nodes, and stay here until the limit is reached. One that is missing is
+/// verified again.
 private final class RecentlyVerified: Sendable {
     enum Limits {
-        static let bytes = 32 << 20
+        static let bytes = 8 << 20
+        /// The memory of a notification, in times of its bytes: what was read from it has most of them a second time.
+        static let memoryPerByte = 2
     }
 
     private typealias Entry = (notification: SignedNotification, verifier: ReceiptVerifier)
@@ -129,7 +134,8 @@ private final class RecentlyVerified: Sendable {
         _ notification: SignedNotification, by verifier: ReceiptVerifier, of record: NotificationRecord
     ) -> NotificationRecord {
         let digest = Fingerprint(of: record.bytes.span)
-        notifications.withLock { $0.insert((notification, verifier), for: digest, byteCount: record.bytes.count) }
+        let byteCount = Limits.memoryPerByte * record.bytes.count
+        notifications.withLock { $0.insert((notification, verifier), for: digest, byteCount: byteCount) }
         return record
     }
 
