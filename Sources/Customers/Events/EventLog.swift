@@ -71,7 +71,7 @@ package struct EventBatch: Hashable, Sendable {
     /// In order, oldest first.
     package var events: [LoggedEvent]
     /// The position of the last entry that was read, even if the entry cannot be decrypted. If there is none: the
-    /// newest position of the log, which may no longer have that entry, or `after` if that is later.
+    /// newest position of the log, which may no longer have that entry, or `after` if that is later and was not lost.
     package var last: EventPosition
     /// The events between `after` and the first of these that the log no longer has; nil if there are none.
     package var missed: MissedEvents?
@@ -91,7 +91,7 @@ package struct EventBatch: Hashable, Sendable {
 
 /// Events that a reader missed, because the log no longer has them.
 package struct MissedEvents: Hashable, Sendable {
-    /// Their number; nil if it is unknown, because the store lost the log.
+    /// Their number; nil if it is unknown, because the store lost the log or its end.
     package var count: UInt64?
 
     package init(count: UInt64?) { self.count = count }

@@ -115,14 +115,14 @@ package struct NotificationVerifier: Sendable {
     }
 }
 
-/// The notifications that this node has verified and not applied yet, by the digest of their bytes; bounded in bytes.
+/// The notifications that this node has verified and not applied, by the digest of their bytes; bounded in bytes.
 ///
 /// In a fleet most of them are applied by other nodes, and stay here until the limit is reached. One that is missing is
 /// verified again.
 private final class RecentlyVerified: Sendable {
     enum Limits {
         static let bytes = 8 << 20
-        /// The memory of a notification, in times of its bytes: what was read from it has most of them a second time.
+        /// The memory for each byte of a notification: the items that were read from it have most bytes again.
         static let memoryPerByte = 2
     }
 

@@ -33,7 +33,7 @@ enum ErasureScripts {
             end
         end
         local last = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '%d+$')
-        -- Of these the log keeps no earlier entry, so that all before are missed.
+        -- Who has read no further than these has missed entries anyway.
         local oldest = (tonumber(last) or 0) - tonumber(ARGV[2])
         local kept = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
         if kept then oldest = math.min(oldest, (tonumber(kept[2][2]) or 0) - 1) end
@@ -43,7 +43,7 @@ enum ErasureScripts {
 
     /// KEYS erased, queue, held, dead, gaps; ARGV how many numbers of events follow, these numbers, and the names of
     /// gaps. Deletes the deliveries of these events and of deleted events, and ends the lease, so that the worker reads
-    /// its state anew. Returns how many there were.
+    /// its state anew. Returns how many there were. Another event with such a number is one that a failover lost.
     static let deliveries = RedisScript(
         """
         local removed, gaps = 0, tonumber(ARGV[1]) + 2

@@ -61,8 +61,8 @@ enum EventScripts {
 
     /// KEYS totals, log, erased; ARGV the stream, the ID of the entry before, the maximum number and bytes of entries,
     /// the number of the entry before, and 1 if an entry had this position. Returns the position of the newest entry, or
-    /// nothing, the entries, the number of deleted entries before them, and 0 if another log had the entry before. The
-    /// first entry may be larger.
+    /// nothing, the entries, the number of deleted entries before them, and 0 if the entry at that position is not the
+    /// one that was read. The first entry may be larger.
     static let read = RedisScript(
         """
         local entries, bytes, after = {}, 0, ARGV[2]

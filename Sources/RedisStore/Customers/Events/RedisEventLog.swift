@@ -123,7 +123,7 @@ struct EventPage {
         guard after != .start else { return false }
         // The number of a damaged entry is 0.
         let isNumberedAnew = entries.first.map { $0.position.number > 0 && $0.position.number <= after.number } ?? false
-        // Of the newest entry no later entry was missed, whatever became of it.
+        // If the newest entry was read last, nothing after it was missed, even if it is gone.
         return !followsPosition && last != after || last < after || last.number < after.number || isNumberedAnew
     }
 
