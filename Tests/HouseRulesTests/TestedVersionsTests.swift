@@ -13,7 +13,7 @@ struct TestedVersionsTests {
     }
 
     @Test func `every dependency of Package.swift has a tested version that Package.swift allows`() throws {
-        let tested = try Self.packages(in: ".ci/tested-versions", /(?m)^(https:\S+?)(?:\.git)? ([0-9.]+) \S+.*$/)
+        let tested = try Self.testedPackages()
         let declared = try Self.packages(in: "Package.swift", /package\(url: "(.+?)(?:\.git)?", from: "([0-9.]+)"\)/)
         #expect(!declared.isEmpty)
         for package in declared {
@@ -32,7 +32,7 @@ struct TestedVersionsTests {
 
     /// Otherwise SwiftPM changes what `.ci/pin` resolved, and `make dist` refuses to build.
     @Test func `each package that SwiftPM resolves has a tested version, and no other package has one`() throws {
-        let tested = try Self.packages(in: ".ci/tested-versions", /(?m)^(https:\S+?)(?:\.git)? ([0-9.]+) \S+.*$/)
+        let tested = try Self.testedPackages()
         let resolved = try Repository.text("Package.resolved").matches(of: /"identity" : "(.+)"/).map { $0.output.1 }
         #expect(tested.compactMap { $0.url.lowercased().split(separator: "/").last }.sorted() == resolved.sorted())
     }
@@ -42,6 +42,10 @@ struct TestedVersionsTests {
         #expect(Version.with(commit: nil) == Version.current)
         // Only `make dist` links a commit in.
         #expect(Version.withCommit == Version.current)
+    }
+
+    private static func testedPackages() throws -> [Package] {
+        try packages(in: ".ci/tested-versions", /(?m)^(https:\S+?)(?:\.git)? ([0-9.]+) \S+.*$/)
     }
 
     private static func packages(

@@ -32,7 +32,7 @@ package struct EventPosition: Hashable, Sendable, Comparable {
     }
 
     /// True if an event with a known number was read at this position.
-    package var isOfEntry: Bool { number > 0 && counter < Limits.number && (milliseconds, counter) != (0, 0) }
+    package var isOfEntry: Bool { number > 0 && counter < Limits.number && self > .start }
 
     package static func < (one: Self, other: Self) -> Bool {
         (one.milliseconds, one.counter) < (other.milliseconds, other.counter)

@@ -37,9 +37,10 @@ enum RequestID: Hashable, Sendable {
     /// Appends the digits that `ByteBuffer.write` writes for a number.
     static func append(made number: UInt64, to text: inout [UInt8]) {
         text.append(contentsOf: process)
+        let digits = digits(of: number)
         text.append(addingCapacity: 12) { text in
-            text.append(bigEndian: digits(of: number).first)
-            text.append(bigEndian: digits(of: number).last)
+            text.append(bigEndian: digits.first)
+            text.append(bigEndian: digits.last)
         }
     }
 

@@ -157,7 +157,7 @@ import TestSupport
         let names = NotificationKeys(Self.partition), second = EventPosition(milliseconds: 2000, counter: 0, number: 2)
         try await replaceLog(by: (1...6).map { ($0, Int64($0) * 1000) })
         let erased: [RedisWord] = ["2000-0", 2, "3000-0", 3]
-        // The log has had more events than its maximum, of which some were erased.
+        // Four events are left, as many as the maximum, and the newest has the number 6.
         try await stage.redis.count(
             ErasureScripts.entries, keys: [names.totals, names.events, names.erased(.events)], "events:last", 4, erased)
         let batch = try await Self.read(stage.eventLog(), after: second)

@@ -13,15 +13,16 @@ enum DeliveryScripts {
     private static let functions =
         ScriptPrelude.numbers + ScriptPrelude.clock + """
             local function milliseconds(text) return stored(string.match(text, '^%d+')) end
+            local function place(member) return string.match(member, '^%S+') end
             local function remove(key, position)
                 local number = string.match(position, '%d+$')
                 for _, member in ipairs(redis.call('ZRANGEBYSCORE', key, number, number)) do
-                    if string.match(member, '^%S+') == position then return redis.call('ZREM', key, member) end
+                    if place(member) == position then return redis.call('ZREM', key, member) end
                 end
                 return 0
             end
             local function replace(key, number, member)
-                remove(key, string.match(member, '^%S+'))
+                remove(key, place(member))
                 redis.call('ZADD', key, number, member)
             end
             local function trimDead(key, maximum, age)
@@ -145,7 +146,7 @@ enum DeliveryScripts {
         functions + """
             local moved = 0
             for i = 1, #ARGV, 2 do
-                if remove(KEYS[3], string.match(ARGV[i + 1], '^%S+')) == 1 then
+                if remove(KEYS[3], place(ARGV[i + 1])) == 1 then
                     replace(KEYS[2], ARGV[i], ARGV[i + 1])
                     moved = moved + 1
                 end
