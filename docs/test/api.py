@@ -22,8 +22,8 @@ import httpx
 import openapi_spec_validator
 import yaml
 
-from clients import Stage
-from drill.processes import Program
+from clients import PEPPER, Stage
+from drill.processes import Program, create_key
 from form_clients import account
 from report import Report
 from shell import REPOSITORY, SECONDS
@@ -53,10 +53,10 @@ def main() -> int:
                 for check in (openapi_python_client, datamodel_codegen, typescript_fetch):
                     report.check(check.__doc__, lambda check=check: _used(check, stage))
             if not chosen or "requests" in chosen:
-                key, settings = _settings(stage)
+                keys, settings = _settings(stage)
                 for plane in ("data", "admin"):
                     title = f"the {plane} plane answers random requests as docs/api.yaml says"
-                    report.check(title, lambda plane=plane: _request(plane, stage, key, settings))
+                    report.check(title, lambda plane=plane: _request(plane, stage, keys, settings))
         finally:
             Program.stop_all()
     return report.close()
@@ -130,9 +130,10 @@ def typescript_fetch(folder: Path, url: str, receipt: str, app: str) -> None:
 # Random requests
 
 
-def _settings(stage: Stage) -> tuple[str, dict[str, str]]:
-    """A key that may do everything, and settings with which as many operations as possible succeed."""
+def _settings(stage: Stage) -> tuple[dict[str, str], dict[str, str]]:
+    """Keys, one that may do everything but what apps with plugins do, and settings with which most operations succeed."""
     key, settings = stage.limits(1_000_000, "1s")
+    plugin_key, plugin_entry = create_key(stage.gateway, PEPPER)
     # The simulator prints the key of its App Store Server API in the form of a clients file.
     printed = stage.simulator.expect(
         "prints its key", lambda: re.search(r"^server_api:\n(  .+\n){3}", stage.simulator.last_words(), re.M), SECONDS
@@ -149,11 +150,18 @@ def _settings(stage: Stage) -> tuple[str, dict[str, str]]:
         "apple": ["read", "write", "mass", "commerce"],
         "unknown_ids_per_minute": 1_000_000,
     }
+    clients["clients"].append({
+        "name": "app",
+        "apps": [stage.app(RECEIPT)],
+        "plugins": ["cordova-plugin-purchase", "openiap"],
+        "keys": [plugin_entry],
+        "limits": client["limits"],
+    })
     file.write_text(json.dumps(clients))
     signing = stage.folder / "answers.pem"
     words = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", signing]
     subprocess.run(words, check=True, capture_output=True)
-    return key, settings | {
+    return {"KEY": key, "PLUGIN_KEY": plugin_key}, settings | {
         "GATEWAY_APPLE_SERVER_API_PRODUCTION_URL": stage.apple["production"].removesuffix("/verifyReceipt"),
         "GATEWAY_APPLE_SERVER_API_SANDBOX_URL": stage.apple["sandbox"].removesuffix("/verifyReceipt"),
         "GATEWAY_EVENTS_KEEP_SIGNED_DATA": "true",
@@ -163,12 +171,12 @@ def _settings(stage: Stage) -> tuple[str, dict[str, str]]:
     }
 
 
-def _request(plane: str, stage: Stage, key: str, settings: dict[str, str]) -> None:
+def _request(plane: str, stage: Stage, keys: dict[str, str], settings: dict[str, str]) -> None:
     with stage.running(**settings) as gateway:
         port = gateway.port if plane == "data" else gateway.admin
-        words = ["--url", f"http://127.0.0.1:{port}", "--header", f"Authorization: Bearer {key}"]
+        words = ["--url", f"http://127.0.0.1:{port}"]
         words += ["--include-tag" if plane == "admin" else "--exclude-tag", "Operations"]
-        environment = {"KNOWN_APP": stage.app(RECEIPT), "TOKEN": TOKEN}
+        environment = {"KNOWN_APP": stage.app(RECEIPT), "TOKEN": TOKEN} | keys
         words = ["--config-file", HERE / "schemathesis.toml", "run", DOCUMENT, *words]
         _run(stage.folder, "schemathesis", *words, **environment)
 
