@@ -112,12 +112,9 @@ extension PrometheusRegistry: MetricsFactory {
     }
 }
 
-/// A family with its instruments and the constant parts of its text.
+/// A family with its instruments, in the order of its label sets.
 struct RegisteredFamily: Sendable {
     let family: MetricFamily
-    private let head: String
-    /// The lines of each series up to their values, in the order of declaration.
-    private let lineStarts: [[String]]
     private var instruments: [any Instrument]
     /// True for each series that is exported while it is 0.
     private let arePreset: [Bool]
@@ -126,8 +123,6 @@ struct RegisteredFamily: Sendable {
 
     init(_ family: MetricFamily) {
         self.family = family
-        head = family.headText
-        lineStarts = family.labelSets.map(family.lineStarts)
         instruments = family.labelSets.map { _ in family.makeInstrument() }
         arePreset = family.labelSets.map(family.isPreset)
         indices = Dictionary(uniqueKeysWithValues: zip(family.labelSets, family.labelSets.indices))
@@ -151,9 +146,10 @@ struct RegisteredFamily: Sendable {
     }
 
     func write(to text: inout String) {
-        text += head
+        text += family.headText
         for index in instruments.indices where arePreset[index] || instruments[index].hasCounted {
-            for (start, value) in zip(lineStarts[index], instruments[index].valueTexts) {
+            let starts = family.lineStarts(family.labelSets[index])
+            for (start, value) in zip(starts, instruments[index].valueTexts) {
                 text += start
                 text += value
                 text += "\n"
@@ -169,7 +165,7 @@ struct RegisteredFamily: Sendable {
 
 extension MetricFamily {
     var headText: String {
-        let text = help.escaped([#"\"#: #"\\"#, "\n": #"\n"#])
+        let text = help.escaped(#"\"#, "\n")
         return "# HELP \(name) \(text)\n# TYPE \(name) \(typeName)\n"
     }
 
@@ -192,8 +188,7 @@ extension MetricFamily {
     }
 
     private static func label(_ name: String, _ value: String) -> String {
-        let text = value.escaped([#"\"#: #"\\"#, "\n": #"\n"#, "\"": #"\""#])
-        return "\(name)=\"\(text)\""
+        "\(name)=\"\(value.escaped(#"\"#, "\n", "\""))\""
     }
 
     private static func lineStart(_ name: String, _ labels: [String]) -> String {
@@ -211,7 +206,12 @@ extension Double {
 }
 
 extension String {
-    fileprivate func escaped(_ replacements: [Unicode.Scalar: String]) -> String {
-        unicodeScalars.reduce(into: "") { text, scalar in text += replacements[scalar] ?? String(scalar) }
+    /// Returns the text with a backslash before each of these characters, of which a line feed becomes `n`.
+    fileprivate func escaped(_ special: Unicode.Scalar...) -> String {
+        guard unicodeScalars.contains(where: special.contains) else { return self }
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            if special.contains(scalar) { text += "\\" }
+            text.unicodeScalars.append(scalar == "\n" ? "n" : scalar)
+        }
     }
 }
