@@ -45,7 +45,7 @@ build: deps ## Build both programs for release
 test: test-deps lint ## Build and run the tests, or those of FILTER=regex; the last line says how many passed
 	@$(PIN)
 	swift build --build-tests $(FLAGS)
-	@.ci/test --skip-build $(or $(PARTS),tests) $(if $(FILTER),--filter "$$FILTER")
+	@.ci/test $(or $(PARTS),tests) $(if $(FILTER),--filter "$$FILTER")
 
 faults: PARTS := faults
 faults: test ## Break whole fleets, and put load on them: long tests beside `make test`
@@ -54,7 +54,7 @@ seeds: test-deps ## Run the targets with random tests RUNS times (default 10), e
 	@$(PIN)
 	swift build --build-tests $(FLAGS)
 	@for run in $$(seq $(or $(RUNS),10)); do \
-		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --skip-build --filter '$(RANDOM_TESTS)' || exit 1; \
+		TEST_SEED=$$(shuf -i 1-4294967295 -n 1) .ci/test --filter '$(RANDOM_TESTS)' || exit 1; \
 	done
 
 check: PARTS := tests faults
@@ -105,7 +105,7 @@ soak: test-deps ## Run a fleet for MINUTES (default 10) under mixed traffic and 
 tsan: test-deps ## Run all tests under the thread sanitizer
 	swift build --build-tests $(FLAGS) --sanitize thread --scratch-path .build-tsan
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
-		.ci/test --skip-build --sanitize thread --scratch-path .build-tsan
+		.ci/test --scratch-path .build-tsan
 
 helm: test-deps ## Check the chart, alerts, dashboards and runbooks, without a cluster
 	$(DEBUG)

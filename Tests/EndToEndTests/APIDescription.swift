@@ -6,11 +6,18 @@ import Yams
 
 /// A validator of JSON values against docs/api.yaml. It supports the part of JSON Schema that the file uses.
 struct APIDescription {
+    // SAFETY (nonisolated(unsafe)): values of JSON that no code changes; only `Any` is not Sendable.
+    nonisolated(unsafe) private static let file = Result { try read() }
+
     private let document: [String: Any]
 
-    init() throws {
+    init() throws { self = unsafe try Self.file.get() }
+
+    private init(_ document: [String: Any]) { self.document = document }
+
+    private static func read() throws -> Self {
         let file = repositoryRoot.appending(path: "docs/api.yaml")
-        document = try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:]
+        return Self(try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:])
     }
 
     /// Each path with its methods in upper case, once for each plane that has it. Paths without a server of their own are

@@ -20,12 +20,15 @@ struct HistoryTests {
         return replies
     }
 
+    /// The IDs of the collector's transactions.
+    private static func ids(_ numbers: Range<Int>) -> [String] { numbers.map { String(5000 + $0) } }
+
     @Test(arguments: ["v1", "v2"])
     func `pages have twenty transactions, each once, the oldest first`(version: String) throws {
         let store = try TestStore(knowing: Samples.collector(items: 45))
         let pages = try pages(store, "\(version)/history/5000")
         #expect(pages.map(\.transactionIDs.count) == [20, 20, 5])
-        #expect(pages.flatMap(\.transactionIDs) == (0..<45).map { String(5000 + $0) })
+        #expect(pages.flatMap(\.transactionIDs) == Self.ids(0..<45))
         #expect(pages.map(\.hasMore) == [true, true, false])
         #expect(pages[0].json["bundleId"] as? String == TestStore.app)
         #expect(pages[0].json["environment"] as? String == "Production" && pages[0].json["appAppleId"] as? Int64 != nil)
@@ -39,7 +42,7 @@ struct HistoryTests {
     @Test func `in the descending order the newest come first`() throws {
         let store = try TestStore(knowing: Samples.collector(items: 45))
         let pages = try pages(store, "v2/history/5000", "sort=DESCENDING")
-        #expect(pages.flatMap(\.transactionIDs) == (0..<45).reversed().map { String(5000 + $0) })
+        #expect(pages.flatMap(\.transactionIDs) == Self.ids(0..<45).reversed())
     }
 
     @Test(arguments: ["ASCENDING", "DESCENDING"])
@@ -70,7 +73,7 @@ struct HistoryTests {
         #expect(first.transactionIDs.count == 20 && first.hasMore == true)
         #expect(second.transactionIDs.count == 5 && second.hasMore == false)
         let ids = first.transactionIDs + second.transactionIDs
-        #expect(ids.sorted() == (0..<25).map { String(5000 + $0) } && (ids[0] == "5000") == (sort == "ASCENDING"))
+        #expect(ids.sorted() == Self.ids(0..<25) && (ids[0] == "5000") == (sort == "ASCENDING"))
         #expect(try store.call(path + "&revision=\(second.revision)").transactionIDs.isEmpty)
     }
 

@@ -33,7 +33,7 @@ struct ConfigurationLoaderTests {
     @Test func `a JSON file is read as well`() throws {
         let configuration = try loadConfiguration(
             file: #"{"gateway": {"http": {"port": 81}, "trust_roots": ["a.pem", "b.pem"]}}"#,
-            files: ["a.pem": pem, "b.pem": pem])
+            files: ["a.pem": Self.pem, "b.pem": Self.pem])
         #expect(configuration.http.listener.port == 81)
         #expect(configuration.trustRoots.map(\.path) == ["a.pem", "b.pem"])
     }
@@ -159,7 +159,7 @@ struct ConfigurationLoaderTests {
                     ca_file: authorities.pem
                     proxy: http://user:hunter2@proxy:3128
                     timeout: 20s
-                """, files: ["authorities.pem": pem])
+                """, files: ["authorities.pem": Self.pem])
         let events = configuration.events, webhooks = configuration.webhooks
         #expect(events.retention.maximumCount == 5000 && events.retention.maximumAge == .seconds(30 * 86_400))
         #expect(events.retention.maximumRelayBytes == 2 << 30)
@@ -378,7 +378,7 @@ struct ConfigurationLoaderTests {
         ("GATEWAY_UNHEARD_OF_THINGS", "1", "is not a setting of the gateway"),
     ]
 
-    private let pem = ForgedPKI(seed: 1).rootPEM
+    private static let pem = ForgedPKI(seed: 1).rootPEM
 }
 
 @Suite("Configuration values")

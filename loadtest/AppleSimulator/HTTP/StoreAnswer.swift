@@ -123,9 +123,12 @@ enum ContentCoding: String, CaseIterable, Hashable, Sendable {
 
     /// RFC 1952 §8.
     static func crc32(of bytes: [UInt8]) -> UInt32 {
-        ~bytes.reduce(~0) { crc, byte in
-            (0..<8).reduce(crc ^ UInt32(byte)) { crc, _ in crc >> 1 ^ (crc & 1) * 0xEDB8_8320 }
+        var crc = ~0 as UInt32
+        for byte in bytes {
+            crc ^= UInt32(byte)
+            for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1) * 0xEDB8_8320 }
         }
+        return ~crc
     }
 
     /// RFC 1950 §8.2.

@@ -125,7 +125,7 @@ private struct StoredHash {
 
     /// Fields and orders, by which a script recognizes that nothing has changed.
     var recognition: RedisWord {
-        RedisWord(values.flatMap { $0.fieldBytes + [UInt8(ascii: " ")] + $0.order + [UInt8(ascii: ",")] })
+        RedisWord(values.flatMap { [$0.fieldBytes, [UInt8(ascii: " ")], $0.order, [UInt8(ascii: ",")]].joined() })
     }
 
     private var stateValues: [Value] { values.filter { $0.field != NotificationScripts.detailsField } }
