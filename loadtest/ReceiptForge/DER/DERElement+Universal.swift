@@ -10,11 +10,9 @@ extension DERNode {
 
     /// INTEGER in as few bytes as two's complement needs (X.690 §8.3.2).
     static func integer(_ value: Int64) -> DERNode {
-        var bytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
-        while bytes.count > 1, isRedundant(bytes[0], before: bytes[1]) {
-            bytes.removeFirst()
-        }
-        return DERNode(.integer, bytes)
+        // The bits of the number, and one for its sign.
+        let bits = 65 - (value < 0 ? ~value : value).leadingZeroBitCount, count = (bits + 7) / 8
+        return DERNode(.integer, (1...count).map { UInt8(truncatingIfNeeded: value >> ((count - $0) * 8)) })
     }
 
     /// INTEGER from an unsigned magnitude of any size, most significant byte first.
@@ -43,10 +41,6 @@ extension DERNode {
 
     static func ia5String(_ text: String) -> DERNode {
         DERNode(.ia5String, Array(text.utf8))
-    }
-
-    private static func isRedundant(_ byte: UInt8, before next: UInt8) -> Bool {
-        (byte == 0x00 && next < 0x80) || (byte == 0xFF && next >= 0x80)
     }
 }
 

@@ -13,17 +13,17 @@ enum DERNode: Sendable, Hashable {
     }
 
     init(_ tag: DERNodeTag, lengthForm: DERLengthForm = .minimal, children: [DERNode]) {
-        self = .element(tag: tag, lengthForm: lengthForm, contents: children.flatMap(\.encoded))
+        self = .element(tag: tag, lengthForm: lengthForm, contents: children.reduce(into: []) { $0 += $1.encoded })
     }
 
     var encoded: [UInt8] {
-        switch self {
-        case .verbatim(let bytes): bytes
-        case .element(let tag, let lengthForm, let contents):
-            // X.690 §8.1.5: two zero bytes end the indefinite form.
-            [tag.rawValue] + lengthForm.lengthBytes(for: contents.count) + contents
-                + (lengthForm == .indefinite ? [0, 0] : [])
-        }
+        guard case .element(let tag, let lengthForm, let contents) = self else { return contents }
+        var bytes = [tag.rawValue]
+        bytes += lengthForm.lengthBytes(for: contents.count)
+        bytes += contents
+        // X.690 §8.1.5: two zero bytes end the indefinite form.
+        if lengthForm == .indefinite { bytes += [0, 0] }
+        return bytes
     }
 
     /// The contents without identifier and length.
@@ -40,7 +40,6 @@ enum DERNode: Sendable, Hashable {
         case .verbatim: self
         }
     }
-
 }
 
 /// The form of an element's length (X.690 §8.1.3). DER allows only `minimal` (§10.1).
