@@ -35,14 +35,12 @@ struct FleetSimulationTests {
     func `no interval admits more than the burst and its new tokens`(
         setting: Setting, isLeased: Bool
     ) async {
-        for seed in 0..<2 as Range<UInt64> {
-            let policy = setting.policy.leased(isLeased)
-            let run = await Simulation(policy, nodes: setting.nodes, seed: seed).run(load: setting.load)
-            #expect(run.ledger.worstExcess <= .zero, "seed \(seed)")
-            #expect(run.ledger.total > 500 || !TestSeed.isOfCI)
-            // The limits waste little: a fleet under full load admits nearly all new tokens.
-            if setting.load > 1, TestSeed.isOfCI { #expect(run.share > 0.85, "seed \(seed): \(run.share)") }
-        }
+        let policy = setting.policy.leased(isLeased)
+        let run = await Simulation(policy, nodes: setting.nodes, seed: 0).run(load: setting.load)
+        #expect(run.ledger.worstExcess <= .zero)
+        #expect(run.ledger.total > 500 || !TestSeed.isOfCI)
+        // The limits waste little: a fleet under full load admits nearly all new tokens.
+        if setting.load > 1, TestSeed.isOfCI { #expect(run.share > 0.85) }
     }
 
     @Test func `without the rule for leases, some interval admits more`() async {

@@ -47,6 +47,7 @@ struct SizingTests {
             let outcome = client.run(nodes: 1000), share = Double(outcome.admittedInLoss) * client.interval / 600
             #expect(abs(share - documented) < 0.001 && outcome.ledger.worstExcess <= allowed, "\(spread) \(share)")
             // Nodes that each count only themselves admit all.
+            guard spread == .even else { continue }
             #expect(Double(client.run(nodes: 1000, liveNodes: 1).admittedInLoss) * client.interval / 600 > 1.4)
         }
     }
