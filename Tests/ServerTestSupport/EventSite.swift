@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import Customers
 import Foundation
 import Gateway
 import Logging
 import Receipts
-import Resilience
 import Synchronization
 import TestSupport
 
 @testable import API
 @testable import Clients
 @testable import HTTPServer
-@testable import Server
-@testable import Telemetry
 
 /// `GET /v1/events` behind a real listener, for two clients, over logs in this process.
 struct EventSite: Surroundings {

@@ -5,7 +5,6 @@ import Cryptography
 import Foundation
 import Gateway
 import Logging
-import NIOCore
 import NIOHTTP1
 import ReceiptForge
 import Receipts

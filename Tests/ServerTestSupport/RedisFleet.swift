@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Cryptography
-import Gateway
 import NIOPosix
 import RealServers
 import Redis

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Logging
 import Receipts
-import Resilience
-import Synchronization
 
 @testable import Clients
 @testable import HTTPServer

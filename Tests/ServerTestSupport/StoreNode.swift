@@ -2,7 +2,6 @@
 
 import Cryptography
 import Gateway
-import Logging
 import RealServers
 import ReceiptForge
 import Receipts

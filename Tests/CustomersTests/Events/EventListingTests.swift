@@ -3,7 +3,6 @@
 import Customers
 import Gateway
 import Receipts
-import Synchronization
 import Testing
 
 @testable import Server

@@ -11,7 +11,6 @@ import TestSupport
 @testable import Clients
 @testable import Customers
 @testable import HTTPServer
-@testable import Server
 @testable import ServerTestSupport
 @testable import Settings
 

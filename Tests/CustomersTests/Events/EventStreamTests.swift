@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import NIOCore
 import NIOHTTP1
 import Receipts

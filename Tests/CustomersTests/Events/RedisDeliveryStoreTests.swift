@@ -2,8 +2,6 @@
 
 import Customers
 import RealServers
-import Receipts
-import Redis
 import Testing
 import TestSupport
 

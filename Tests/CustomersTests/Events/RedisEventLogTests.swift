@@ -5,7 +5,6 @@ import Gateway
 import RealServers
 import Receipts
 import Redis
-import Synchronization
 import Testing
 import TestSupport
 

@@ -3,7 +3,6 @@
 import Gateway
 import RealServers
 import Receipts
-import Redis
 import Testing
 import TestSupport
 

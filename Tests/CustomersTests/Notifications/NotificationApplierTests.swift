@@ -2,7 +2,6 @@
 
 import Gateway
 import ReceiptForge
-import Receipts
 import Testing
 import TestSupport
 

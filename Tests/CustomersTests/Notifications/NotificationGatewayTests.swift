@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import Foundation
 import ReceiptForge
-import Receipts
 import Telemetry
 import Testing
 import TestSupport

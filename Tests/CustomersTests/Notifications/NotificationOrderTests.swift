@@ -4,7 +4,6 @@ import Gateway
 import RealServers
 import ReceiptForge
 import Receipts
-import Redis
 import Testing
 import TestSupport
 

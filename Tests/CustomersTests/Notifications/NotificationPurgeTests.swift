@@ -3,13 +3,11 @@
 import RealServers
 import ReceiptForge
 import Receipts
-import Resilience
 import Testing
 import TestSupport
 
 @testable import Customers
 @testable import Gateway
-@testable import RedisStore
 @testable import ServerTestSupport
 
 /// Cached results around the moment at which a notification's state and event are written.

@@ -2,7 +2,6 @@
 
 import Gateway
 import HTTPTypes
-import NIOCore
 import ReceiptForge
 import Receipts
 import Resilience

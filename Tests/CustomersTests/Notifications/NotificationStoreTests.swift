@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import RealServers
 import ReceiptForge
 import Receipts
 import Testing

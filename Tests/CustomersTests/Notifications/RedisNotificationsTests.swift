@@ -2,7 +2,6 @@
 
 import Gateway
 import RealServers
-import ReceiptForge
 import Receipts
 import Redis
 import Testing

@@ -8,7 +8,6 @@ import Receipts
 import Resilience
 import Testing
 
-@testable import API
 @testable import Clients
 @testable import HTTPServer
 @testable import ServerTestSupport

@@ -2,10 +2,8 @@
 
 import Customers
 import Logging
-import NIOCore
 import NIOHTTP1
 import Receipts
-import Resilience
 import Synchronization
 import TestSupport
 

@@ -6,7 +6,6 @@ import Receipts
 import Testing
 import TestSupport
 
-@testable import RedisStore
 @testable import ServerTestSupport
 
 /// The behaviour of every store of the accounts of purchases, in this process and in Redis.

@@ -2,7 +2,6 @@
 
 import Customers
 import Gateway
-import Receipts
 import Redis
 import Testing
 import TestSupport

@@ -2,7 +2,6 @@
 
 import Receipts
 import Redis
-import Resilience
 import Testing
 
 @testable import Customers

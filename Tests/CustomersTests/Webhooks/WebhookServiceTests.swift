@@ -2,9 +2,7 @@
 
 import Cryptography
 import Foundation
-import Logging
 import Receipts
-import Resilience
 import ServiceLifecycle
 import Synchronization
 import Testing

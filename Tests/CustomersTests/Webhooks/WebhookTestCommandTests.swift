@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
-import Receipts
 import Synchronization
 import Testing
 
 @testable import Customers
-@testable import Operations
 @testable import Server
 @testable import ServerTestSupport
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import Logging
 import NIOCore
 import NIOEmbedded
 import Receipts
-import Resilience
 import Testing
 
 @testable import API

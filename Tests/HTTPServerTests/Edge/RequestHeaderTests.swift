@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import Telemetry
 import Testing
 
 @testable import Clients

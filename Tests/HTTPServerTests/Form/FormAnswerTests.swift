@@ -5,7 +5,6 @@ import Testing
 
 @testable import API
 @testable import HTTPServer
-@testable import ServerTestSupport
 
 /// Answers of the form API, made from bodies of `verifyReceipt`.
 struct FormAnswerTests {

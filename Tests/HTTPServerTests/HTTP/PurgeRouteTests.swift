@@ -2,7 +2,6 @@
 
 import HTTPTypes
 import NIOHTTP1
-import Receipts
 import Resilience
 import Testing
 import TestSupport

@@ -2,14 +2,11 @@
 
 import Foundation
 import ReceiptForge
-import Receipts
 import Testing
 import TestSupport
 
 @testable import Clients
-@testable import Server
 @testable import ServerTestSupport
-@testable import Settings
 
 /// Attacks over the route: evidence gets a verdict, a faulty request a problem.
 @Suite("Attacks on POST /v1/verify", .timeLimit(.patient))

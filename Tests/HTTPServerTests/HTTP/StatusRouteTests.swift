@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import JSON
-import NIOCore
 import Receipts
 import Resilience
 import Testing

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import NIOCore
 import ReceiptForge
 import Receipts
-import Resilience
 import Testing
 
 @testable import API
 @testable import Gateway
-@testable import HTTPServer
 @testable import ServerTestSupport
 
 /// Requests with signed items as they are read, and the JSON of their answers.

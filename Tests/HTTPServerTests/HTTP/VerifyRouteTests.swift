@@ -6,7 +6,6 @@ import TestSupport
 
 @testable import Clients
 @testable import HTTPServer
-@testable import Server
 @testable import ServerTestSupport
 @testable import Settings
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import Testing
 import TestSupport
 
 @testable import Clients
 @testable import HTTPServer
-@testable import Server
 @testable import ServerTestSupport
 @testable import Settings
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import RealServers
 import Redis
 import Testing

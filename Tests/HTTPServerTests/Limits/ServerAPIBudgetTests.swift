@@ -6,7 +6,6 @@ import Testing
 import TestSupport
 
 @testable import Gateway
-@testable import RedisStore
 @testable import Resilience
 @testable import ServerTestSupport
 

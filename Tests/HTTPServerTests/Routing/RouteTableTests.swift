@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import NIOCore
 import Resilience
 import Testing
 import TestSupport
 
-@testable import API
 @testable import HTTPServer
 @testable import ServerTestSupport
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
-import Cryptography
 import Foundation
 import ReceiptForge
-import Receipts
 import Testing
 import TestSupport
 
 @testable import Clients
-@testable import Server
 @testable import ServerTestSupport
 @testable import Settings
 

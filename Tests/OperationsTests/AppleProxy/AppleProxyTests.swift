@@ -2,7 +2,6 @@
 
 import HTTPClient
 import HTTPTypes
-import NIOCore
 import NIOHTTP1
 import Resilience
 import Testing

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import HTTPTypes
 import Logging
-import NIOCore
 import NIOHTTP1
 import Receipts
 import Resilience

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Customers
-import Receipts
 import Testing
 
 @testable import Clients

@@ -2,7 +2,6 @@
 
 import AppStore
 import HTTPServer
-import Receipts
 import Testing
 
 @testable import Clients

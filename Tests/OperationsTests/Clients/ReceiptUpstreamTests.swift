@@ -2,7 +2,6 @@
 
 import Cryptography
 import Gateway
-import Receipts
 import Testing
 
 @testable import Clients

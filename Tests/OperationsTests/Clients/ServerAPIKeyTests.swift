@@ -3,7 +3,6 @@
 import AppStore
 import Cryptography
 import ReceiptForge
-import Receipts
 import Testing
 
 @testable import Clients

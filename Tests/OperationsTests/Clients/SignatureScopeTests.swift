@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppStore
-import JSON
-import Receipts
 import Testing
 
 @testable import Clients
 @testable import ServerTestSupport
-@testable import Settings
 
 @Suite("What clients may have signed")
 struct SignatureScopeTests {

@@ -2,7 +2,6 @@
 
 import Testing
 
-@testable import Clients
 @testable import HTTPClient
 @testable import ServerTestSupport
 @testable import Settings

@@ -4,10 +4,8 @@ import JSON
 import Testing
 import TestSupport
 
-@testable import Clients
 @testable import Server
 @testable import ServerTestSupport
-@testable import Settings
 
 /// The doctor's check of the collector.
 @Suite("The collector in the doctor's report", .timeLimit(.patient))

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import Customers
 import Gateway
-import Redis
 import Testing
 
 @testable import RedisStore

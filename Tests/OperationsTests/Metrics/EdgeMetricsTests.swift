@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import HTTPTypes
-import Logging
 import NIOCore
 import NIOEmbedded
 import Resilience

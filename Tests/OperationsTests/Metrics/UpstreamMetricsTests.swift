@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Logging
-import Resilience
 import Synchronization
 import Testing
 
-@testable import AppStore
 @testable import Clients
 @testable import Gateway
 @testable import Server

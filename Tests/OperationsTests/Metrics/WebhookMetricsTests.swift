@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Customers
-import Logging
-import Receipts
 import Testing
 
 @testable import Server

@@ -2,7 +2,6 @@
 
 import Foundation
 import Gateway
-import Logging
 import Receipts
 import Testing
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import Foundation
-import Receipts
 import Testing
 import TestSupport
 

@@ -5,7 +5,6 @@ import Cryptography
 import Customers
 import Foundation
 import Gateway
-import HTTPTypes
 import ReceiptForge
 import Receipts
 import Synchronization

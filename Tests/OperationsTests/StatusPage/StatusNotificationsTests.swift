@@ -2,7 +2,6 @@
 
 import Customers
 import Foundation
-import Receipts
 import Testing
 
 @testable import Clients

@@ -3,14 +3,10 @@
 import Foundation
 import JSON
 import RealServers
-import ReceiptForge
 import Testing
 import TestSupport
 
-@testable import RedisStore
-@testable import Server
 @testable import ServerTestSupport
-@testable import Settings
 
 /// The trace of a deferred verification, from the request to the attempt that decides it.
 @Suite("The trace of a deferred verification", .timeLimit(.patient))

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import FoundationEssentials
 import HTTPClient
-import HTTPTypes
 import JSON
 import Logging
 import NIOHTTP1
-import ReceiptForge
-import Receipts
 import Synchronization
 import Testing
 import TestSupport

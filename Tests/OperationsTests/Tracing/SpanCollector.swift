@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import JSON
-import TestSupport
 
-@testable import Clients
 @testable import ServerTestSupport
 @testable import Settings
 

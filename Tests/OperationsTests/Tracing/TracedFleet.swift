@@ -10,7 +10,6 @@ import Redis
 import Testing
 import TestSupport
 
-@testable import Clients
 @testable import RedisStore
 @testable import ServerTestSupport
 @testable import Settings

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import JSON
 import ReceiptForge
 import Receipts
 import Testing
 import TestSupport
 
-@testable import Clients
 @testable import Customers
 @testable import Server
 @testable import ServerTestSupport
