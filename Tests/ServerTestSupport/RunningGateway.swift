@@ -105,10 +105,12 @@ extension RunningGateway {
             }, dependencies: changeDependencies, body)
     }
 
-    /// Sends a request; `line` is its method and target.
-    func ask(_ line: String, _ fields: [String] = [], body: String = "") async throws -> RawAnswer? {
+    /// Sends a request; `line` is its method and target. Without a port it goes to the data plane.
+    func ask(
+        _ line: String, _ fields: [String] = [], body: String = "", port: Int? = nil
+    ) async throws -> RawAnswer? {
         let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
-        return try await send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+        return try await send(head.joined(separator: "\r\n") + "\r\n\r\n" + body, port: port)
     }
 
     /// Sends JSON, with an API key if there is one.
@@ -128,7 +130,7 @@ extension RunningGateway {
 
     /// Returns the page of metrics.
     func scrape() async throws -> String {
-        try await send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: adminPort)?.body ?? ""
+        try await ask("GET /metrics", port: adminPort)?.body ?? ""
     }
 }
 

@@ -51,15 +51,14 @@ struct RequestSamplerTests {
             $0.log.values.requests = .sampled
             $0.log.sampling = RequestSampling(oneIn: 5, slow: .seconds(60), notablePerSecond: 1)
         } _: { gateway in
-            for _ in 0..<10 { #expect(try await gateway.send(.status)?.status == 200) }
-            for _ in 0..<200 { #expect(try await gateway.send(.nonsense)?.status == 404) }
+            for _ in 0..<10 { #expect(try await gateway.ask("GET /v1/status")?.status == 200) }
+            for _ in 0..<200 { #expect(try await gateway.ask("GET /nowhere")?.status == 404) }
             let lines = gateway.log.containing(#""message":"request""#)
             #expect(
                 lines.filter { $0.contains(#""logged_because":"sampled""#) && $0.contains(#""one_in":5"#) }.count == 2)
             let failures = lines.filter { $0.contains(#""logged_because":"client_error""#) }
             #expect(!failures.isEmpty && failures.count + 2 == lines.count)
-            let scrape = try await gateway.send(.metrics, port: gateway.adminPort)
-            let metrics = try #require(scrape).body
+            let metrics = try await gateway.scrape()
             let name = #"receipt_gateway_log_lines_suppressed_total{line="client_error"} "#
             #expect(metrics.contains(name + "\(200 - failures.count)\n"), "\(failures.count)")
             #expect(metrics.contains("receipt_gateway_log_lines_dropped_total 0\n"))
@@ -70,16 +69,10 @@ struct RequestSamplerTests {
         try await RunningGateway.with {
             $0.log.values.requests = RequestLogging.none
         } _: { gateway in
-            let answer = try await gateway.send(.nonsense)
+            let answer = try await gateway.ask("GET /nowhere")
             #expect(answer?.status == 404)
             #expect(gateway.log.containing(#""message":"request""#).isEmpty)
             #expect(!gateway.log.containing("Listening").isEmpty)
         }
     }
-}
-
-extension String {
-    fileprivate static let status = "GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n"
-    fileprivate static let nonsense = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
-    fileprivate static let metrics = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 }

@@ -54,13 +54,10 @@ struct StatusRoutesTests {
             }
         }
         try await Self.look(gateway, StatusBoard.Limits.viewers) {
-            try await RawConnection.with(port: gateway.adminPort) { connection in
-                try await connection.send(Self.request)
-                let answer = try await connection.answer()
-                #expect(answer?.status == 503)
-                #expect(answer?.headers["retry-after"] == "10")
-                #expect(answer?.body.contains(#""code":"overloaded""#) == true)
-            }
+            let answer = try await gateway.send(Self.request, port: gateway.adminPort)
+            #expect(answer?.status == 503)
+            #expect(answer?.headers["retry-after"] == "10")
+            #expect(answer?.body.contains(#""code":"overloaded""#) == true)
         }
     }
 
@@ -78,12 +75,9 @@ struct StatusRoutesTests {
 
     @Test(.gateway) func `only the admin plane has the page`() async throws {
         for path in ["/", "/status.json", "/status.events"] {
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
-                let answer = try await connection.answer()
-                // The root is a health check.
-                #expect(answer?.status == (path == "/" ? 200 : 404) && answer?.body.contains("<html") == false)
-            }
+            let answer = try await gateway.ask("GET \(path)")
+            // The root is a health check.
+            #expect(answer?.status == (path == "/" ? 200 : 404) && answer?.body.contains("<html") == false)
         }
     }
 
@@ -92,11 +86,9 @@ struct StatusRoutesTests {
         try await RunningGateway.withClient(
             key, "apps: [com.example.shop]", change: { $0.apple.isEnabled = true }
         ) { gateway in
-            let status = try await gateway.send(
-                "GET /status.json HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)
+            let status = try await gateway.ask("GET /status.json", port: gateway.adminPort)
             #expect(status?.body.contains(#""apps_without_key":["com.example.shop"]"#) == true)
-            let forClients = try await gateway.send(
-                "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-API-Key: \(key.exposed)\r\n\r\n")
+            let forClients = try await gateway.ask("GET /v1/status", ["X-API-Key: \(key.exposed)"])
             #expect(forClients?.status == 200 && forClients?.body.contains("com.example.shop") == false)
         }
     }

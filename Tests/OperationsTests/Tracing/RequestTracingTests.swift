@@ -21,15 +21,14 @@ import TestSupport
 struct RequestTracingTests {
     private var gateway: RunningGateway { .current }
     private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
-    private static let parent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01\r\n"
+    private static let parent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01"
 
     @Test(.gateway) func `a request line has the sender's trace, or a new one if none was sent`() async throws {
-        let sent = try await gateway.verify(Self.parent + "X-Request-Id: one\r\n")
+        let sent = try await gateway.verify([Self.parent, "X-Request-Id: one"])
         #expect(sent.status == 200 && sent.headers["x-request-id"] == "one")
         #expect(sent.headers["traceresponse"] == nil && sent.headers["traceparent"] == nil)
-        let invalid = "traceparent: 00-\(Self.traceID)-00f067aa0ba902b7-01-\r\n"
-        _ = try await gateway.verify(invalid + "X-Request-Id: two\r\n")
-        _ = try await gateway.verify(Self.parent + Self.parent + "X-Request-Id: three\r\n")
+        _ = try await gateway.verify([Self.parent + "-", "X-Request-Id: two"])
+        _ = try await gateway.verify([Self.parent, Self.parent, "X-Request-Id: three"])
         let lines = ["one", "two", "three"].flatMap { gateway.log.containing(#""request_id":"\#($0)""#) }
         #expect(lines.count == 3)
         #expect(lines.map { $0.contains(#""trace_id":"\#(Self.traceID)""#) } == [true, false, false])
@@ -39,8 +38,7 @@ struct RequestTracingTests {
     }
 
     @Test(.gateway) func `a request rejected by the edge has a trace as well`() async throws {
-        let answer = try await gateway.send(
-            "POST /v1/verify HTTP/1.1\r\nHost: x\r\n\(Self.parent)Expect: wonders\r\nContent-Length: 2\r\n\r\n")
+        let answer = try await gateway.ask("POST /v1/verify", [Self.parent, "Expect: wonders"])
         #expect(answer?.status == 417)
         #expect(gateway.log.containing(Self.traceID).count == 1)
     }
@@ -67,7 +65,7 @@ struct RequestTracingTests {
         try await collector.run { url in
             try await TracedFleet.withNode(to: url) { gateway in
                 let answer = try await gateway.verify(
-                    Self.parent + "baggage: secret=1\r\n", #"{"receipt":"\#(receipt)","mode":"apple"}"#)
+                    [Self.parent, "baggage: secret=1"], #"{"receipt":"\#(receipt)","mode":"apple"}"#)
                 #expect(answer.body.contains(#""source":"apple""#), "\(answer)")
                 // The result is stored after the response.
                 try await eventually {
@@ -121,7 +119,7 @@ struct RequestTracingTests {
         let collector = SpanCollector()
         try await collector.run { url in
             try await RunningGateway.with({ $0.traces.endpoint = url }) { gateway in
-                let verified = try await gateway.verify("")
+                let verified = try await gateway.verify()
                 let (ready, missing) = (try await gateway.ask("GET /readyz"), try await gateway.ask("GET /nowhere"))
                 #expect(verified.status == 200 && ready?.status == 200 && missing?.status == 404)
             }
@@ -137,7 +135,7 @@ struct RequestTracingTests {
         collector.server.answer(503)
         try await collector.run { url in
             try await RunningGateway.with({ $0.traces.endpoint = url }) { gateway in
-                #expect(try await gateway.verify("").status == 200)
+                #expect(try await gateway.verify().status == 200)
                 try await eventually { !gateway.log.containing("The collector does not take the spans").isEmpty }
                 let sent = collector.server.received.count
                 collector.server.answer(200)
@@ -206,8 +204,7 @@ struct RequestTracingTests {
                 try await RunningGateway.withClient(
                     key, fields, change: { ($0.traces.endpoint, $0.traces.sampler) = (url, .parentOrOff) }
                 ) { gateway in
-                    let authorization = "Authorization: Bearer \(key.exposed)"
-                    _ = try await gateway.ask("GET /v1/status", [authorization, Self.parent.trimmingLineEnd])
+                    _ = try await gateway.ask("GET /v1/status", ["X-API-Key: \(key.exposed)", Self.parent])
                 }
             }
             #expect(collector.spans.contains { $0.traceID == Self.traceID } == isTrusted)
@@ -215,16 +212,11 @@ struct RequestTracingTests {
     }
 }
 
-extension String {
-    fileprivate var trimmingLineEnd: String { String(dropLast(hasSuffix("\r\n") ? 1 : 0)) }
-}
-
 extension RunningGateway {
-    /// Verifies an invalid receipt, with these header lines.
-    fileprivate func verify(_ fields: String, _ body: String = #"{"receipt":"AQID"}"#) async throws -> RawAnswer {
-        try #require(
-            try await send(
-                "POST /v1/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\(fields)"
-                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"))
+    /// Verifies an invalid receipt, with these header fields.
+    fileprivate func verify(
+        _ fields: [String] = [], _ body: String = #"{"receipt":"AQID"}"#
+    ) async throws -> RawAnswer {
+        try #require(try await post("/v1/verify", fields, body: body))
     }
 }

@@ -57,8 +57,7 @@ struct TracedFleet {
             $0.traces.endpoint = collector
         }) { gateway in
             try await eventually {
-                try await gateway.send("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)?.status
-                    == 200
+                try await gateway.ask("GET /readyz", port: gateway.adminPort)?.status == 200
             }
             try await test(gateway)
         }
