@@ -33,24 +33,10 @@ struct DeferralSettingsTests {
         #expect(Set(clients).count == 2)
     }
 
-    @Test(arguments: [
-        ("jobs.max_age", "59s"), ("jobs.max_age", "31d"), ("jobs.retention", "401d"), ("jobs.max_count", "0"),
-        ("jobs.max_bytes", "1KiB"), ("jobs.max_total_bytes", "1KiB"),
-    ])
-    func `values out of range are refused`(name: String, text: String) throws {
-        let key = try #require(ConfigurationKeys.all.first { $0.name == name })
-        var configuration = GatewayConfiguration()
-        #expect(throws: ConfigurationValueFault.self) { try key.set(&configuration, text) }
-        #expect(configuration.jobs == JobRules())
-    }
-
     @Test func `sizes are set in bytes`() throws {
-        var configuration = GatewayConfiguration()
-        for (name, text) in [("jobs.max_bytes", "1MiB"), ("jobs.max_total_bytes", "2GiB")] {
-            let key = try #require(ConfigurationKeys.all.first { $0.name == name })
-            try key.set(&configuration, text)
-        }
-        #expect(configuration.jobs.maximumBytes == 1 << 20 && configuration.jobs.maximumTotalBytes == 2 << 30)
+        let settings = ["GATEWAY_JOBS_MAX_BYTES": "1MiB", "GATEWAY_JOBS_MAX_TOTAL_BYTES": "2GiB"]
+        let jobs = try loadConfiguration(settings).jobs
+        #expect(jobs.maximumBytes == 1 << 20 && jobs.maximumTotalBytes == 2 << 30)
     }
 
     private func read(_ client: String) throws -> [Client] {

@@ -17,8 +17,16 @@ import TestSupport
 
 @Suite("Reading the configuration")
 struct ConfigurationLoaderTests {
-    @Test func `nothing set gives the defaults`() throws {
-        #expect(try loadConfiguration() == GatewayConfiguration())
+    /// Empty variables, and variables that Kubernetes sets for a service, set nothing.
+    @Test(arguments: [
+        [:], ["GATEWAY_HTTP_PORT": "", "GATEWAY_HTPT": ""],
+        [
+            "GATEWAY_SERVICE_HOST": "10.0.0.1", "GATEWAY_SERVICE_PORT_HTTP": "80", "GATEWAY_PORT": "tcp://10.0.0.1:80",
+            "GATEWAY_PORT_80_TCP_ADDR": "10.0.0.1",
+        ],
+    ])
+    func `nothing set gives the defaults`(environment: [String: String]) throws {
+        #expect(try loadConfiguration(environment) == GatewayConfiguration())
     }
 
     @Test func `the environment overrides the file, the file the default`() throws {
@@ -36,10 +44,6 @@ struct ConfigurationLoaderTests {
             files: ["a.pem": Self.pem, "b.pem": Self.pem])
         #expect(configuration.http.listener.port == 81)
         #expect(configuration.trustRoots.map(\.path) == ["a.pem", "b.pem"])
-    }
-
-    @Test func `an empty variable counts as not set`() throws {
-        #expect(try loadConfiguration(["GATEWAY_HTTP_PORT": "", "GATEWAY_HTPT": ""]) == GatewayConfiguration())
     }
 
     @Test(arguments: ConfigurationKeys.all.map(\.name))
@@ -174,18 +178,21 @@ struct ConfigurationLoaderTests {
     }
 
     @Test(arguments: [
-        ("GATEWAY_EVENTS_MAX_COUNT", "999"), ("GATEWAY_EVENTS_MAX_COUNT", "10000001"),
-        ("GATEWAY_EVENTS_MAX_RELAY_BYTES", "63MiB"), ("GATEWAY_EVENTS_MAX_AGE", "59m"),
-        ("GATEWAY_EVENTS_MAX_AGE", "366d"), ("GATEWAY_EVENTS_EXPIRY_DELAY", "59s"),
-        ("GATEWAY_EVENTS_EXPIRY_DELAY", "8d"), ("GATEWAY_WEBHOOKS_TIMEOUT", "999ms"),
-        ("GATEWAY_WEBHOOKS_TIMEOUT", "61s"), ("GATEWAY_WEBHOOKS_CONCURRENCY", "0"),
-        ("GATEWAY_WEBHOOKS_CONCURRENCY", "257"),
+        ("HTTP_PORT", ["65536"]), ("HTTP_DEADLINES_IDLE", ["2h"]), ("APPLE_SERVER_API_BUDGET_SHARE", ["1.01"]),
+        ("APPLE_SERVER_API_LOOKUP_SHARE", ["-0.3", "nan"]), ("NOTIFICATIONS_BACKLOG", ["1023KiB"]),
+        ("NOTIFICATIONS_REPLICAS", ["9"]), ("NOTIFICATIONS_RECOVERY_INTERVAL", ["59s"]),
+        ("EVENTS_MAX_COUNT", ["999", "10000001"]), ("EVENTS_MAX_RELAY_BYTES", ["63MiB"]),
+        ("EVENTS_MAX_AGE", ["59m", "366d"]), ("EVENTS_EXPIRY_DELAY", ["59s", "8d"]),
+        ("WEBHOOKS_TIMEOUT", ["999ms", "61s"]), ("WEBHOOKS_CONCURRENCY", ["0", "257"]),
+        ("JOBS_MAX_AGE", ["59s", "31d"]), ("JOBS_RETENTION", ["401d"]), ("JOBS_MAX_COUNT", ["0"]),
+        ("JOBS_MAX_BYTES", ["1KiB"]), ("JOBS_MAX_TOTAL_BYTES", ["1KiB"]),
     ])
-    func `events and webhooks have bounds`(name: String, text: String) {
-        let problems = configurationProblems([name: text])
-        #expect(
-            problems.count == 1 && problems.first?.hasPrefix("\(name): \"\(text)\" is out of range") == true,
-            "\(problems)")
+    func `a setting has bounds`(setting: String, beyond: [String]) {
+        for text in beyond {
+            let name = "GATEWAY_\(setting)", problems = configurationProblems([name: text])
+            #expect(problems.count == 1, "\(problems)")
+            #expect(problems.first?.hasPrefix("\(name): \"\(text)\" is out of range") == true, "\(problems)")
+        }
     }
 
     @Test(arguments: [
@@ -200,14 +207,6 @@ struct ConfigurationLoaderTests {
         #expect(!problems.joined().contains(token))
     }
 
-    @Test func `variables that Kubernetes sets for a service are ignored`() throws {
-        let links = [
-            "GATEWAY_SERVICE_HOST": "10.0.0.1", "GATEWAY_SERVICE_PORT_HTTP": "80", "GATEWAY_PORT": "tcp://10.0.0.1:80",
-            "GATEWAY_PORT_80_TCP_ADDR": "10.0.0.1",
-        ]
-        #expect(try loadConfiguration(links) == GatewayConfiguration())
-    }
-
     @Test func `a host the network reaches needs clients, and the problem says what to do`() throws {
         let problem = try #require(configurationProblems(["GATEWAY_HTTP_HOST": "0.0.0.0"]).first)
         for word in ["0.0.0.0", "hash-key", "GATEWAY_CLIENTS_FILE", "127.0.0.1"] { #expect(problem.contains(word)) }
@@ -217,7 +216,8 @@ struct ConfigurationLoaderTests {
         ("127.0.0.1", true), ("127.1.2.3", true), ("::1", true), ("localhost", true), ("0.0.0.0", false),
         ("::", false), ("10.0.0.1", false), ("127.0.0.1.example.com", false), ("localhost.example.com", false),
         ("127.0.0.256", false), ("", false), ("::ffff:127.0.0.1", true), ("0:0:0:0:0:0:0:1", true),
-        ("127.0.0.01", false), ("127.000.0.1", false),
+        ("127.0.0.01", false), ("127.000.0.1", false), ("128.0.0.1", false), ("::2", false),
+        ("::ffff:10.0.0.1", false), ("2001:db8::1", false),
     ])
     func `loopback is what only this machine reaches`(host: String, isLoopback: Bool) {
         #expect(Loopback.contains(host) == isLoopback)
@@ -271,14 +271,10 @@ struct ConfigurationLoaderTests {
         #expect(try loadConfiguration(["GATEWAY_CONFIG_FILE": ""], files: files).http.listener.port == 8080)
     }
 
-    @Test func `a missing file is reported where it is named`() {
+    @Test func `a file that is missing or broken is reported where it is named`() {
         let environment = ["GATEWAY_CONFIG_FILE": "a.yaml"]
         #expect(configurationProblems(environment) == ["GATEWAY_CONFIG_FILE: a.yaml does not exist"])
         #expect(configurationProblems(environment, path: "b.yaml") == ["b.yaml: does not exist"])
-    }
-
-    @Test func `a file that is missing or broken is named`() {
-        #expect(configurationProblems(file: nil, path: "none.yaml") == ["none.yaml: does not exist"])
         #expect(configurationProblems(file: "gateway: {").first?.hasPrefix("gateway.yaml: is not valid YAML") == true)
         #expect(
             configurationProblems(file: "- 1") == [
@@ -346,12 +342,10 @@ struct ConfigurationLoaderTests {
     /// A variable, its value, and what is wrong with it.
     private static let faults = [
         ("GATEWAY_HTTP_PORT", "80x", "\"80x\" is not an integer; accepted: an integer, from 0 to 65535"),
-        ("GATEWAY_HTTP_PORT", "65536", "\"65536\" is out of range"),
         ("GATEWAY_HTTP_LIMITS_BODY", "12MB", "\"12MB\" is not a size; accepted: a size such as"),
         ("GATEWAY_HTTP_LIMITS_BODY", "99999999999GiB", "\"99999999999GiB\" is not a size"),
         ("GATEWAY_HTTP_DEADLINES_IDLE", "30", "\"30\" is not a duration: its unit is missing"),
         ("GATEWAY_HTTP_DEADLINES_IDLE", "-1s", "\"-1s\" is not a duration"),
-        ("GATEWAY_HTTP_DEADLINES_IDLE", "2h", "\"2h\" is out of range"),
         ("GATEWAY_LOG_REQUESTS", "yes", "\"yes\" is not accepted; accepted: none, sampled, all"),
         ("GATEWAY_LOG_LEVEL", "loud", "\"loud\" is not a log level; accepted: trace, debug, info"),
         (
@@ -367,13 +361,7 @@ struct ConfigurationLoaderTests {
         ("GATEWAY_APPLE_SERVER_API_SANDBOX_URL", "https://api.storekit.apple.com?a=b", "paths are appended"),
         ("GATEWAY_APPLE_SERVER_API_SANDBOX_URL", "http://10.0.0.1", "tokens must not leave this machine without TLS"),
         ("GATEWAY_APPLE_SERVER_API_BUDGET_SHARE", "0", "\"0\" is out of range; accepted: a number, from 0.01 to 1.0"),
-        ("GATEWAY_APPLE_SERVER_API_BUDGET_SHARE", "1.01", "\"1.01\" is out"),
-        ("GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "-0.3", "\"-0.3\" is out"),
-        ("GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "nan", "\"nan\" is out of"),
         ("GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "30%", "\"30%\" is not a number"),
-        ("GATEWAY_NOTIFICATIONS_BACKLOG", "1023KiB", "\"1023KiB\" is out of range"),
-        ("GATEWAY_NOTIFICATIONS_REPLICAS", "9", "\"9\" is out of range"),
-        ("GATEWAY_NOTIFICATIONS_RECOVERY_INTERVAL", "59s", "\"59s\" is out of range"),
         ("GATEWAY_HTPT_PORT", "1", "is not a setting of the gateway; did you mean GATEWAY_HTTP_PORT?"),
         ("GATEWAY_UNHEARD_OF_THINGS", "1", "is not a setting of the gateway"),
     ]
