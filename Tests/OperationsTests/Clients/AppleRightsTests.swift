@@ -46,44 +46,27 @@ struct AppleRightsTests {
         #expect(try read("{name: shop, apps: [a, b], \(ClientsFile.unusedKeys), apple: [read]}") == [clients[0]])
     }
 
+    private static let ofA = "apps: [a], \(ClientsFile.unusedKeys)"
+    private static let takesOnly = "apple takes only: read, write, mass, commerce"
+    private static let isNoList = "apple must be a list of rights, or a mapping from apps to such lists"
+    private static let needsKeys = "is for API keys, and this client has none"
+
     @Test(arguments: [
-        ("apps: [a], \(ClientsFile.unusedKeys), apple: [all]", "apple takes only: read, write, mass, commerce"),
-        ("apps: [a], \(ClientsFile.unusedKeys), apple: [Read]", "apple takes only: read, write, mass, commerce"),
-        ("apps: [a], \(ClientsFile.unusedKeys), apple: [[read]]", "apple takes only: read, write, mass, commerce"),
-        (
-            "apps: [a], \(ClientsFile.unusedKeys), apple: read",
-            "apple must be a list of rights, or a mapping from apps to such lists"
-        ),
-        (
-            "apps: [a], \(ClientsFile.unusedKeys), apple: {a: read}",
-            "apple must be a list of rights, or a mapping from apps to such lists"
-        ),
-        ("apps: [a], \(ClientsFile.unusedKeys), apple: {a: [reed]}", "apple takes only: read, write, mass, commerce"),
-        (
-            "apps: [a], \(ClientsFile.unusedKeys), apple: {b: [read]}",
-            "the client may not use the app b: add it to apps first"
-        ),
+        ("\(ofA), apple: [all]", takesOnly), ("\(ofA), apple: [Read]", takesOnly),
+        ("\(ofA), apple: [[read]]", takesOnly), ("\(ofA), apple: {a: [reed]}", takesOnly),
+        ("\(ofA), apple: read", isNoList), ("\(ofA), apple: {a: read}", isNoList),
+        ("\(ofA), apple: {b: [read]}", "the client may not use the app b: add it to apps first"),
+        ("\(ofA), aple: [read]", "aple is not a field here"),
         (
             "apps: '*', \(ClientsFile.unusedKeys), apple: {'*': [read]}",
             "\"*\" is no app: apple as a list gives rights for each app of the client"
         ),
-        (
-            "apps: [a], keys: [], apple: [read]",
-            "apple is for API keys, and this client has none: remove it, or add keys"
-        ),
-        (
-            "apple: [read], form: {keys: [], apps: []}",
-            "apple is for API keys, and this client has none: remove it, or add keys"
-        ),
-        (
-            "apps: [a], form: {keys: [], apps: []}",
-            "apps is for API keys, and this client has none: move it below form, or add keys"
-        ),
-        ("apps: [a], \(ClientsFile.unusedKeys), aple: [read]", "aple is not a field here"),
+        ("apps: [a], keys: [], apple: [read]", "apple \(needsKeys): remove it, or add keys"),
+        ("apple: [read], form: {keys: [], apps: []}", "apple \(needsKeys): remove it, or add keys"),
+        ("apps: [a], form: {keys: [], apps: []}", "apps \(needsKeys): move it below form, or add keys"),
     ])
     func `a fault is named with its line`(fields: String, problem: String) {
-        let found = configurationProblems(reading: { try read("{name: shop, \(fields)}") })
-        #expect(found.contains { $0.hasPrefix("clients.yaml:2: \(problem)") }, "\(found)")
+        expect(problem, of: "{name: shop, \(fields)}")
     }
 
     // MARK: - Unknown transaction IDs
@@ -100,22 +83,24 @@ struct AppleRightsTests {
         #expect(try read("{name: a, apps: '*', keys: []}").map(\.limits.unknownIDsPerMinute) == [20])
     }
 
+    private static let bounds = "unknown_ids_per_minute takes an integer, from 1 to 1000000"
+
     @Test(arguments: [
-        ("keys: [], unknown_ids_per_minute: 0", "unknown_ids_per_minute takes an integer, from 1 to 1000000"),
-        ("keys: [], unknown_ids_per_minute: 1000001", "unknown_ids_per_minute takes an integer, from 1 to 1000000"),
-        ("keys: [], unknown_ids_per_minute: many", "unknown_ids_per_minute takes an integer, from 1 to 1000000"),
-        ("keys: [], unknown_id_per_minute: 1", "unknown_id_per_minute is not a field here"),
+        ("unknown_ids_per_minute: 0", bounds), ("unknown_ids_per_minute: 1000001", bounds),
+        ("unknown_ids_per_minute: many", bounds),
+        ("unknown_id_per_minute: 1", "unknown_id_per_minute is not a field here"),
+        ("limits: [{name: unknown_ids, quota: 1, window: 1s}]", "a limit must not be named unknown_ids"),
         (
-            "keys: [], limits: [{name: unknown_ids, quota: 1, window: 1s}]",
-            "a limit must not be named unknown_ids"
-        ),
-        (
-            "keys: [], form: {keys: [], apps: [], unknown_ids_per_minute: 1}",
+            "form: {keys: [], apps: [], unknown_ids_per_minute: 1}",
             "unknown_ids_per_minute is not a field here (keys, apps, limits, concurrency, items_per_token)"
         ),
     ])
-    func `a faulty limit of unknown transaction IDs is named`(fields: String, problem: String) {
-        let found = configurationProblems(reading: { try read("{name: a, apps: '*', \(fields)}") })
+    func `a faulty limit of unknown transaction IDs is named`(field: String, problem: String) {
+        expect(problem, of: "{name: a, apps: '*', keys: [], \(field)}")
+    }
+
+    private func expect(_ problem: String, of client: String) {
+        let found = configurationProblems(reading: { try read(client) })
         #expect(found.contains { $0.hasPrefix("clients.yaml:2: \(problem)") }, "\(found)")
     }
 

@@ -78,70 +78,59 @@ struct ClientLimitsTests {
         #expect(try read("- {name: a, apps: '*', keys: []}").first?.limits == ClientLimits())
     }
 
-    @Test(
-        arguments: [
-            ("limits: 5", "limits must be a list"), ("limits: [x]", nil),
-            ("limits: [{quota: 1, window: 1s}]", "name is missing"),
-            ("limits: [{name: a, window: 1s}]", "quota is missing"),
-            ("limits: [{name: a, quota: 1}]", "window is missing"),
-            ("limits: [{name: a, quota: 0, window: 1s}]", "quota takes an integer, from 1 to 10000000"),
-            ("limits: [{name: a, quota: 10000001, window: 1s}]", "quota takes an integer, from 1 to 10000000"),
-            ("limits: [{name: a, quota: many, window: 1s}]", "quota takes an integer, from 1 to 10000000"),
-            (
-                "limits: [{name: a, quota: 1, window: 60}]",
-                "window takes a duration such as 500ms, 15s, 5m, 24h or 7d, from 1s to 31d"
-            ),
-            (
-                "limits: [{name: a, quota: 1, window: 32d}]",
-                "window takes a duration such as 500ms, 15s, 5m, 24h or 7d, from 1s to 31d"
-            ),
-            ("limits: [{name: a, quota: 1, window: 1500ms}]", "window must be whole seconds"),
-            ("limits: [{name: a, quota: 1, window: 1s, burst: 0}]", "burst takes an integer, from 1 to 10000000"),
-            ("limits: [{name: a, quota: 1, window: 1s, per: user}]", "per takes client, app, address"),
-            (
-                "limits: [{name: a, quota: 1, window: 1s, when_store_fails: pass}]",
-                "when_store_fails takes local, open, closed"
-            ),
-            ("limits: [{name: a, quota: 1, window: 1s, shadow: yes}]", "shadow takes true or false"),
-            ("limits: [{name: a, quota: 1, window: 1s, lease: 5}]", "lease takes auto, never"),
-            ("limits: [{name: a, quota: 1, window: 1s, cost: 0}]", "cost takes an integer, from 1 to 10000"),
-            ("limits: [{name: a, quota: 9, window: 1s, cost: {apple: x}}]", "apple takes an integer, from 1 to 10000"),
-            (
-                "limits: [{name: a, quota: 9, window: 1s, cost: {aple: 1}}]",
-                "aple is not a field here (auto, local, apple, apple_first; did you mean apple?)"
-            ),
-            (
-                "limits: [{name: a, quota: 9, window: 1s, burst: 4, cost: 5}]",
-                "cost is more than the burst of 4: such a request would always be rejected"
-            ),
-            (
-                "limits: [{name: a, quota: 1, window: 1s, burts: 1}]",
-                """
-                burts is not a field here (name, quota, window, burst, per, cost, when_store_fails, shadow, lease; did \
-                you mean burst?)
-                """
-            ),
-            ("limits: [{name: 'a\"b', quota: 1, window: 1s}]", "name must be up to 32 letters, digits and any of .-_"),
-            ("limits: [{name: 'ä', quota: 1, window: 1s}]", "name must be up to 32 letters, digits and any of .-_"),
-            (
-                "limits: [{name: \(String(repeating: "a", count: 33)), quota: 1, window: 1s}]",
-                "name must be up to 32 letters, digits and any of .-_"
-            ),
-            ("limits: [{name: concurrency, quota: 1, window: 1s}]", "a limit must not be named concurrency"),
-            (
-                "limits: [{name: a, quota: 1, window: 1s}, {name: a, quota: 2, window: 1s}]",
-                "the limit a appears twice"
-            ),
-            ("limits: [\(nine)]", "a client has 8 limits at most"),
-            ("concurrency: 0", "concurrency takes an integer, from 1 to 1000000"),
-            ("concurrency: 1000001", "concurrency takes an integer, from 1 to 1000000"),
-            ("items_per_token: 0", "items_per_token takes an integer, from 1 to 200"),
-            ("items_per_token: 201", "items_per_token takes an integer, from 1 to 200"),
-            ("items_per_token: all", "items_per_token takes an integer, from 1 to 200"),
-        ] as [(String, String?)])
-    func `a fault is named with its line`(field: String, problem: String?) {
-        let found = configurationProblems(reading: { try read("- name: a\n  apps: '*'\n  keys: []\n  \(field)") })
-        #expect(problem.map { found == ["clients.yaml:5: \($0)"] } ?? !found.isEmpty, "\(found)")
+    private static let quota = "quota takes an integer, from 1 to 10000000"
+    private static let window = "window takes a duration such as 500ms, 15s, 5m, 24h or 7d, from 1s to 31d"
+    private static let name = "name must be up to 32 letters, digits and any of .-_"
+
+    @Test(arguments: [
+        ("quota: 1, window: 1s", "name is missing"), ("name: a, window: 1s", "quota is missing"),
+        ("name: a, quota: 1", "window is missing"), ("name: a, quota: 0, window: 1s", quota),
+        ("name: a, quota: 10000001, window: 1s", quota), ("name: a, quota: many, window: 1s", quota),
+        ("name: a, quota: 1, window: 60", window), ("name: a, quota: 1, window: 32d", window),
+        ("name: a, quota: 1, window: 1500ms", "window must be whole seconds"),
+        ("name: 'a\"b', quota: 1, window: 1s", name), ("name: 'ä', quota: 1, window: 1s", name),
+        ("name: \(String(repeating: "a", count: 33)), quota: 1, window: 1s", name),
+        ("name: concurrency, quota: 1, window: 1s", "a limit must not be named concurrency"),
+        ("name: a, quota: 1, window: 1s}, {name: a, quota: 2, window: 1s", "the limit a appears twice"),
+    ])
+    func `a fault of a limit is named with its line`(limit: String, problem: String) {
+        #expect(problems("limits: [{\(limit)}]") == ["clients.yaml:5: \(problem)"])
+    }
+
+    @Test(arguments: [
+        ("burst: 0", "burst takes an integer, from 1 to 10000000"), ("per: user", "per takes client, app, address"),
+        ("when_store_fails: pass", "when_store_fails takes local, open, closed"),
+        ("shadow: yes", "shadow takes true or false"), ("lease: 5", "lease takes auto, never"),
+        ("cost: 0", "cost takes an integer, from 1 to 10000"),
+        ("cost: {apple: x}", "apple takes an integer, from 1 to 10000"),
+        ("cost: {aple: 1}", "aple is not a field here (auto, local, apple, apple_first; did you mean apple?)"),
+        ("burst: 4, cost: 5", "cost is more than the burst of 4: such a request would always be rejected"),
+        (
+            "burts: 1",
+            """
+            burts is not a field here (name, quota, window, burst, per, cost, when_store_fails, shadow, lease; did \
+            you mean burst?)
+            """
+        ),
+    ])
+    func `a fault of what a limit may have is named with its line`(field: String, problem: String) {
+        #expect(problems("limits: [{name: a, quota: 9, window: 1s, \(field)}]") == ["clients.yaml:5: \(problem)"])
+    }
+
+    @Test(arguments: [
+        ("limits: 5", "limits must be a list"), ("limits: [\(nine)]", "a client has 8 limits at most"),
+        ("concurrency: 0", "concurrency takes an integer, from 1 to 1000000"),
+        ("concurrency: 1000001", "concurrency takes an integer, from 1 to 1000000"),
+        ("items_per_token: 0", "items_per_token takes an integer, from 1 to 200"),
+        ("items_per_token: 201", "items_per_token takes an integer, from 1 to 200"),
+        ("items_per_token: all", "items_per_token takes an integer, from 1 to 200"),
+    ])
+    func `a fault is named with its line`(field: String, problem: String) {
+        #expect(problems(field) == ["clients.yaml:5: \(problem)"])
+    }
+
+    @Test func `a text is no limit`() {
+        #expect(problems("limits: [x]") != [])
     }
 
     private static let nine = (1...9).map { "{name: n\($0), quota: 1, window: 1s}" }.joined(separator: ", ")
@@ -235,6 +224,10 @@ struct ClientLimitsTests {
                 costs: [.apple: 7])
         }
         return Client(name: "shop", apps: apps, keys: [], limits: ClientLimits(policies: policies))
+    }
+
+    private func problems(_ field: String) -> [String] {
+        configurationProblems(reading: { try read("- name: a\n  apps: '*'\n  keys: []\n  \(field)") })
     }
 
     private func read(_ clients: String) throws(ConfigurationProblems) -> [Client] {

@@ -69,35 +69,29 @@ struct SignatureScopeTests {
         ("may: [sign], signatures: {c: {}}", "the client may not use the app c: add it to apps first"),
         ("may: [sign], signatures: {'*': {}}", "\"*\" is no app: signatures names each app"),
         ("may: [sign], signatures: {a: [x]}", "must have the fields promotional_offers"),
-        ("may: [sign], signatures: {a: {offers: []}}", "offers is not a field here"),
-        (
-            "may: [sign], signatures: {a: {promotional_offers: [x]}}",
-            "promotional_offers must be a mapping from products to lists of offers"
-        ),
-        (
-            "may: [sign], signatures: {a: {promotional_offers: {x: y}}}",
-            "promotional_offers of a product must be a list"
-        ),
-        (
-            "may: [sign], signatures: {a: {promotional_offers: {'x y': [z]}}}",
-            "a product of promotional_offers must have 1 to 256 visible ASCII characters"
-        ),
-        (
-            "may: [sign], signatures: {a: {introductory_offers: ['x y']}}",
-            "introductory_offers must have 1 to 256 visible ASCII characters"
-        ),
-        ("may: [sign], signatures: {a: {introductory_offers: x}}", "introductory_offers must be a list"),
-        ("may: [sign], signatures: {a: {advanced_commerce: x}}", "advanced_commerce must be a list"),
-        (
-            "may: [sign], signatures: {a: {advanced_commerce: ['*', x]}}",
-            "\"*\" stands for any SKU only without a list: advanced_commerce: \"*\""
-        ),
-        (
-            "may: [sign], signatures: {a: {advanced_commerce: [\(String(repeating: "x", count: 257))]}}",
-            "a SKU has 1 to 256 bytes of text"
-        ),
     ])
     func `a fault is named with its line`(fields: String, problem: String) {
+        expect(problem, of: fields)
+    }
+
+    private static let characters = "must have 1 to 256 visible ASCII characters"
+
+    @Test(arguments: [
+        ("offers: []", "offers is not a field here"),
+        ("promotional_offers: [x]", "promotional_offers must be a mapping from products to lists of offers"),
+        ("promotional_offers: {x: y}", "promotional_offers of a product must be a list"),
+        ("promotional_offers: {'x y': [z]}", "a product of promotional_offers \(characters)"),
+        ("introductory_offers: ['x y']", "introductory_offers \(characters)"),
+        ("introductory_offers: x", "introductory_offers must be a list"),
+        ("advanced_commerce: x", "advanced_commerce must be a list"),
+        ("advanced_commerce: ['*', x]", "\"*\" stands for any SKU only without a list: advanced_commerce: \"*\""),
+        ("advanced_commerce: [\(String(repeating: "x", count: 257))]", "a SKU has 1 to 256 bytes of text"),
+    ])
+    func `a fault of what an app may have signed is named with its line`(field: String, problem: String) {
+        expect(problem, of: "may: [sign], signatures: {a: {\(field)}}")
+    }
+
+    private func expect(_ problem: String, of fields: String) {
         let found = configurationProblems(reading: {
             try ClientsFile("clients:\n- {name: shop, apps: [a, b], \(ClientsFile.unusedKeys), \(fields)}")
         })
