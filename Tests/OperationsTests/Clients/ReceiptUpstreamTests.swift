@@ -32,16 +32,6 @@ struct ReceiptUpstreamTests {
         #expect(found == ["clients.yaml:4: receipt_upstream takes verify_receipt, server_api, both"])
     }
 
-    @Test func `answers made by another interface are outdated`() throws {
-        let both = try rules("apps: [{bundle_id: a, app_apple_id: 1}]")
-        let ofApp = try rules("apps: [{bundle_id: a, app_apple_id: 1, receipt_upstream: server_api}]")
-        let ofAll = try rules("apps: [{bundle_id: a, app_apple_id: 1}]", primary: .serverAPI)
-        let access = Access(both).followed(by: ofApp)
-        #expect(access.answersVersion == 1)
-        #expect(access.followed(by: ofApp).answersVersion == 1)
-        #expect(access.followed(by: ofAll).answersVersion == 2)
-    }
-
     // MARK: - Apps without a key
 
     private static let shops = """

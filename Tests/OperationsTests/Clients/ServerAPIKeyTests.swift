@@ -46,7 +46,7 @@ struct ServerAPIKeyTests {
 
     @Test(arguments: faults)
     func `a fault is named with its line, and nothing of a private key with it`(text: String, problem: String) {
-        let problems = problems(text)
+        let problems = configurationProblems(reading: { try read(text) })
         #expect(problems.contains(problem), "\(problems)")
         for secret in ["BEGIN", "MIGH", "MEEC", "p8", "0123456789abcdef"] {
             let named = ["the .p8 file of App Store Connect", "keys/none.p8"]
@@ -55,6 +55,7 @@ struct ServerAPIKeyTests {
         }
     }
 
+    private static let account = "issuer_id: \(issuerID), key_id: 2X9R4HXF34"
     private static let wrongFile = """
         clients.yaml:2: the file of private_key_file must hold a private key for P-256 in PEM, without a passphrase: \
         the .p8 file of App Store Connect
@@ -71,7 +72,7 @@ struct ServerAPIKeyTests {
 
     private static let faults: [(String, String)] =
         ["p384.p8", "passphrase.p8", "rsa.pem", "root.pem", "empty", "text"].map { file in
-            ("server_api: {issuer_id: \(issuerID), key_id: 2X9R4HXF34, private_key_file: \(file)}", wrongFile)
+            ("server_api: {\(account), private_key_file: \(file)}", wrongFile)
         }
         + [
             "57246542", "57246542-96fe-1a63-e053-0824d011072", "57246542-96fe-1a63-e053-0824d011072aa",
@@ -97,25 +98,11 @@ struct ServerAPIKeyTests {
             "server_api: {\(key), private_key_fil: 0123456789abcdef}",
             "clients.yaml:2: a name is not a field here \(fields); did you mean private_key_file?)"
         ),
-        (
-            "server_api: {\(key), MIGHAgEAMBMGByqGSM49: 1}", "clients.yaml:2: a name is not a field here \(fields))"
-        ),
-        (
-            "server_api: {issuer_id: \(issuerID), key_id: 2X9R4HXF34, private_key_file: 0123456789abcdef}",
-            "clients.yaml:2: the file of private_key_file does not exist"
-        ),
-        (
-            "server_api: {issuer_id: \(issuerID), key_id: 2X9R4HXF34, private_key_file: MIGHAgEAMBMGByqGSM49/A==}",
-            "clients.yaml:2: the file of private_key_file does not exist"
-        ),
-        (
-            "server_api: {issuer_id: \(issuerID), key_id: 2X9R4HXF34, private_key_file: keys/none.p8}",
-            "clients.yaml:2: the file keys/none.p8 of private_key_file does not exist"
-        ),
-        (
-            "server_api: {issuer_id: \(issuerID), key_id: 2X9R4HXF34, private_key_file: /run/secrets/none}",
-            "clients.yaml:2: the file /run/secrets/none of private_key_file does not exist"
-        ),
+        ("server_api: {\(key), MIGHAgEAMBMGByqGSM49: 1}", "clients.yaml:2: a name is not a field here \(fields))"),
+        ("server_api: {\(account), private_key_file: 0123456789abcdef}", missing("the file")),
+        ("server_api: {\(account), private_key_file: MIGHAgEAMBMGByqGSM49/A==}", missing("the file")),
+        ("server_api: {\(account), private_key_file: keys/none.p8}", missing("the file keys/none.p8")),
+        ("server_api: {\(account), private_key_file: /run/secrets/none}", missing("the file /run/secrets/none")),
         (
             "server_apy: {\(key)}",
             "clients.yaml:2: server_apy is not a field here (clients, apps, defaults, server_api; did you mean server_api?)"
@@ -136,6 +123,10 @@ struct ServerAPIKeyTests {
         ("apps:\n- {server_api: {\(key)}}", "clients.yaml:3: bundle_id is missing"),
     ]
 
+    private static func missing(_ file: String) -> String {
+        "clients.yaml:2: \(file) of private_key_file does not exist"
+    }
+
     @Test func `no key appears in a description of the file or of the rules`() throws {
         let file = try read("server_api: {\(Self.key)}\napps: [{bundle_id: a, server_api: {\(Self.key)}}]")
         let rules = AccessRules(GatewayConfiguration(), file)
@@ -149,22 +140,7 @@ struct ServerAPIKeyTests {
         }
     }
 
-    @Test func `answers made with another key are outdated`() throws {
-        let none = AccessRules(GatewayConfiguration(), try read("apps: []"))
-        let one = AccessRules(GatewayConfiguration(), try read("server_api: {\(Self.key)}"))
-        let other = AccessRules(
-            GatewayConfiguration(), try read("server_api: {\(Self.key.replacing("a.p8", with: "b.p8"))}"))
-        let access = Access(none).followed(by: one)
-        #expect(access.answersVersion == 1)
-        #expect(access.followed(by: one).answersVersion == 1)
-        #expect(access.followed(by: other).answersVersion == 2)
-    }
-
     // MARK: - Steps
-
-    private func problems(_ text: String) -> [String] {
-        configurationProblems(reading: { try read(text) })
-    }
 
     private func read(_ text: String) throws(ConfigurationProblems) -> ClientsFile {
         try ClientsFile("clients: []\n\(text)", files: Self.files)

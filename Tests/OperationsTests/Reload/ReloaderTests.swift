@@ -53,21 +53,21 @@ struct ReloaderTests {
     }
 
     @Test func `a missing file is rejected, and accepted when it is back`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        let fixture = try Fixture()
         try FileManager.default.removeItem(at: fixture.folder.url("clients.yaml"))
         #expect(fixture.checks(2) == [false, true])
         let reload = fixture.reload()
         #expect(reload.result == .refused && reload.problems.contains { $0.hasSuffix("clients.yaml does not exist") })
         #expect(fixture.checks(2) == [false, false])
-        try fixture.write(clients: [("back", [APIKey.random()])])
+        try fixture.write(clients: ["back"])
         #expect(fixture.checks(2) == [false, true])
         #expect(fixture.reload().result == .success && fixture.access.now.rules.clients?.map(\.name) == ["back"])
     }
 
     @Test func `a Kubernetes mount is reloaded when its folder is replaced`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])], isMounted: true)
+        let fixture = try Fixture(isMounted: true)
         #expect(fixture.checks(3) == [false, false, false])
-        try fixture.write(clients: [("next", [APIKey.random()])])
+        try fixture.write(clients: ["next"])
         #expect(fixture.checks(2) == [false, true])
         #expect(fixture.reload().changed == ["gateway.clients_file"])
         #expect(fixture.access.now.rules.clients?.map(\.name) == ["next"])
@@ -77,26 +77,26 @@ struct ReloaderTests {
     // MARK: - Secrets
 
     @Test func `cached answers become outdated when the secrets change, and only then`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        let fixture = try Fixture()
         #expect(fixture.access.now.answersVersion == 0)
-        try fixture.write(clients: [("shop", [APIKey.random()])])
+        try fixture.write(clients: ["shop"])
         #expect(fixture.reload().result == .success && fixture.access.now.answersVersion == 0)
         try fixture.write(String(Self.secret.reversed()), to: "secret")
         #expect(fixture.reload().changed == ["gateway.apple.shared_secret"] && fixture.access.now.answersVersion == 1)
-        try fixture.write(
-            clients: [("shop", [APIKey.random()])], apps: "apps:\n- {bundle_id: a, shared_secret: \(Self.secret)}\n")
+        try fixture.write(clients: ["shop"], apps: "apps:\n- {bundle_id: a, shared_secret: \(Self.secret)}\n")
         #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 2)
         #expect(fixture.access.now.rules.secrets.secret(forApp: "a") == Secret(Self.secret))
     }
 
     @Test func `a key of the App Store Server API is replaced with its file, and no part of it is shown`() throws {
-        let clients = [("shop", [APIKey.random()])]
-        let fixture = try Fixture(clients: clients)
+        let fixture = try Fixture()
         try fixture.write(ServerAPIKeyFixture.pem(1), to: "key.p8")
-        let key = "{issuer_id: \(ServerAPIKeyFixture.issuerID), key_id: \(ServerAPIKeyFixture.keyID), "
-        try fixture.write(
-            clients: clients, apps: "server_api: \(key)private_key_file: \(fixture.folder.path("key.p8"))}\n")
+        let key = "issuer_id: \(ServerAPIKeyFixture.issuerID), key_id: \(ServerAPIKeyFixture.keyID)"
+        let apps = "server_api: {\(key), private_key_file: \(fixture.folder.path("key.p8"))}\n"
+        try fixture.write(clients: ["shop"], apps: apps)
         #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 1)
+        try fixture.write(clients: ["next"], apps: apps)
+        #expect(fixture.reload().result == .success && fixture.access.now.answersVersion == 1)
         let first = try #require(fixture.access.now.rules.serverAPIKeys.account)
         try fixture.write(ServerAPIKeyFixture.pem(2), to: "key.p8")
         #expect(fixture.checks(2) == [false, true])
@@ -111,28 +111,30 @@ struct ReloaderTests {
     }
 
     @Test func `the interface for receipts changes for an app and for all, and outdates cached answers`() throws {
-        let clients = [("shop", [APIKey.random()])]
-        let fixture = try Fixture(clients: clients)
+        let fixture = try Fixture()
         func upstream(_ bundleID: String) -> ReceiptUpstream {
             fixture.access.now.rules.receiptUpstreams.upstream(forApp: bundleID)
         }
         #expect(upstream("a") == .both && fixture.access.now.answersVersion == 0)
-        try fixture.write(clients: clients, apps: "apps:\n- {bundle_id: a, receipt_upstream: server_api}\n")
-        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 1)
-        #expect(upstream("a") == .serverAPI && upstream("b") == .both)
+        for client in ["shop", "next"] {
+            let apps = "apps:\n- {bundle_id: a, receipt_upstream: server_api}\n"
+            try fixture.write(clients: [client], apps: apps)
+            #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.answersVersion == 1)
+            #expect(upstream("a") == .serverAPI && upstream("b") == .both)
+        }
         try fixture.write(appleSettings: ", receipt_upstream: verify_receipt")
         let reload = fixture.reload()
         #expect(reload.changed == ["gateway.apple.receipt_upstream"] && reload.awaitingRestart == [])
         #expect(fixture.access.now.answersVersion == 2)
         #expect(upstream("a") == .serverAPI && upstream("b") == .verifyReceipt)
-        try fixture.write(clients: clients, apps: "apps:\n- {bundle_id: a, receipt_upstream: apple}\n")
+        try fixture.write(clients: ["shop"], apps: "apps:\n- {bundle_id: a, receipt_upstream: apple}\n")
         let refused = fixture.reload()
         #expect(refused.result == .refused && upstream("a") == .serverAPI)
         #expect(refused.problems.first?.hasSuffix("receipt_upstream takes verify_receipt, server_api, both") == true)
     }
 
     @Test func `the webhooks of clients change with the file and their keys, and plain HTTP needs a restart`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        let fixture = try Fixture()
         func write(_ url: String) throws {
             let key = fixture.folder.path("webhook"), webhook = "{name: a, url: \(url), key_files: [\(key)]}"
             try fixture.write(
@@ -173,7 +175,7 @@ struct ReloaderTests {
     // MARK: - Trusted roots
 
     @Test func `roots are added and removed, and outdate cached answers`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        let fixture = try Fixture()
         #expect(fixture.verifier.now.trustStore == .apple)
         let before = fixture.verifier.now
         #expect(fixture.reload().result == .unchanged && fixture.verifier.now === before)
@@ -195,8 +197,7 @@ struct ReloaderTests {
     }
 
     @Test func `a root is replaced with its file, whose path may come from the environment`() throws {
-        let fixture = try Fixture(
-            clients: [("shop", [APIKey.random()])], environment: ["GATEWAY_TRUST_ROOTS": "FOLDER/root.pem"])
+        let fixture = try Fixture(environment: ["GATEWAY_TRUST_ROOTS": "FOLDER/root.pem"])
         let first = try #require(fixture.verifier.now.trustStore.anchors.last)
         try fixture.write(Self.otherRoot, to: "root.pem")
         #expect(fixture.checks(2) == [false, true])
@@ -209,7 +210,7 @@ struct ReloaderTests {
     }
 
     @Test func `intermediates of transaction receipts are reloaded as well`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        let fixture = try Fixture()
         try fixture.write(configuration: "  trust: {intermediates: FOLDER/root.pem}\n")
         let reload = fixture.reload()
         #expect(reload.changed == ["gateway.trust.intermediates"] && reload.awaitingRestart == [])
@@ -220,10 +221,9 @@ struct ReloaderTests {
         arguments: ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", nil]
             as [String?])
     func `a file of roots with a fault is rejected with all else, and the earlier roots stay`(text: String?) throws {
-        let fixture = try Fixture(
-            clients: [("shop", [APIKey.random()])], configuration: "  trust_roots: FOLDER/root.pem\n")
+        let fixture = try Fixture(configuration: "  trust_roots: FOLDER/root.pem\n")
         let before = (fixture.verifier.now, fixture.access.now)
-        try fixture.write(clients: [("next", [APIKey.random()])])
+        try fixture.write(clients: ["next"])
         if let text {
             try fixture.write(text, to: "root.pem")
         } else {
@@ -244,9 +244,9 @@ struct ReloaderTests {
     // MARK: - Settings that need a restart
 
     @Test func `settings that need a restart are named, and the others are applied`() throws {
-        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        let fixture = try Fixture()
         try fixture.write(configuration: "  log: {requests: none}\n  cache: {near: {size: 1MiB}}\n")
-        try fixture.write(clients: [("next", [APIKey.random()])])
+        try fixture.write(clients: ["next"])
         let reload = fixture.reload()
         #expect(reload.result == .success && reload.changed == ["gateway.clients_file"])
         #expect(reload.awaitingRestart == ["gateway.cache.near.size", "gateway.log.requests"])
@@ -257,8 +257,7 @@ struct ReloaderTests {
     }
 
     @Test func `files that are read at the start only are named as well`() throws {
-        let fixture = try Fixture(
-            clients: [("shop", [APIKey.random()])], configuration: "  webhooks: {ca_file: FOLDER/root.pem}\n")
+        let fixture = try Fixture(configuration: "  webhooks: {ca_file: FOLDER/root.pem}\n")
         #expect(fixture.reload().awaitingRestart == [])
         try fixture.write(Forged.pki.rootPEM + "the same root, and a word more\n", to: "root.pem")
         let reload = fixture.reload()
@@ -285,8 +284,8 @@ struct ReloaderTests {
         private let reloader: Mutex<Reloader>
 
         init(
-            clients: [(String, [APIKey])], configuration: String = "", environment: [String: String] = [:],
-            isMounted: Bool = false
+            clients: [(String, [APIKey])] = [("shop", [.random()])], configuration: String = "",
+            environment: [String: String] = [:], isMounted: Bool = false
         ) throws {
             let folder = try Folder(isMounted: isMounted)
             self.folder = folder
@@ -318,6 +317,11 @@ struct ReloaderTests {
 
         func write(configuration: String = "", appleSettings: String = "") throws {
             try folder.write(["gateway.yaml": Self.text(configuration, folder, appleSettings)])
+        }
+
+        /// Writes clients with new keys.
+        func write(clients names: [String], apps: String = "") throws {
+            try write(clients: names.map { ($0, [.random()]) }, apps: apps)
         }
 
         func write(clients: [(String, [APIKey])], apps: String = "", pepper: String = ReloaderTests.pepper) throws {
