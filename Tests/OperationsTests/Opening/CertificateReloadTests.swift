@@ -59,7 +59,8 @@ struct CertificateReloadTests {
         let reload = reloader.reload(at: Self.now)
         #expect(reload.result == .success && reload.changed == ["gateway.http.tls"] && reload.awaitingRestart == [])
         let second = try #require(certificates.now.data)
-        #expect(second.fingerprint != first.fingerprint && inventory.end(of: .httpServer) == second.end)
+        #expect(second.fingerprint != first.fingerprint && second.context !== first.context)
+        #expect(inventory.end(of: .httpServer) == second.end)
         let again = reloader.reload(at: Self.now)
         #expect(again.result == .unchanged)
     }

@@ -16,8 +16,15 @@ import TestSupport
 struct TLSTests {
     private static let request = "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-    private static func connect(
-        _ folder: TemporaryFolder, _ port: Int, _ options: String..., request: String = request
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        try folder.makeCertificate("a")
+    }
+
+    private func connect(
+        _ port: Int, _ options: String..., request: String = request
     ) throws -> (status: Int32, output: String) {
         try folder.openssl(
             ["s_client", "-connect", "127.0.0.1:\(port)", "-servername", "localhost", "-CAfile", folder.path("a.pem")]
@@ -25,38 +32,34 @@ struct TLSTests {
     }
 
     @Test func `both ports serve TLS 1.2 and 1.3 with http 1.1, and nothing older`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.makeCertificate("a")
         try await RunningGateway.with({ configuration in
             (configuration.http.listener.tls, configuration.admin.tls) = (folder.files("a"), folder.files("a"))
         }) { gateway in
             for port in [gateway.port, gateway.adminPort] {
                 let probe = port == gateway.port ? Self.request.replacing("livez", with: "readyz") : Self.request
                 for version in ["-tls1_2", "-tls1_3"] {
-                    let answer = try Self.connect(
-                        folder, port, version, "-alpn", "h2,http/1.1", "-ign_eof", request: probe)
+                    let answer = try connect(port, version, "-alpn", "h2,http/1.1", "-ign_eof", request: probe)
                     #expect(answer.output.contains("HTTP/1.1 200"), "\(answer.output)")
                     #expect(answer.output.contains("ALPN protocol: http/1.1"))
                     #expect(answer.output.contains("Verify return code: 0 (ok)"))
                 }
-                let old = try Self.connect(folder, port, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
+                let old = try connect(port, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
                 #expect(old.status != 0 && !old.output.contains("HTTP/1.1"), "\(old.output)")
             }
             for weak in ["AES128-SHA", "ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA"] {
-                #expect(try Self.connect(folder, gateway.port, "-tls1_2", "-cipher", weak).status != 0, "\(weak)")
+                #expect(try connect(gateway.port, "-tls1_2", "-cipher", weak).status != 0, "\(weak)")
             }
         }
     }
 
     @Test func `the span of a request over TLS says https`() async throws {
-        let folder = try TemporaryFolder(), collector = SpanCollector()
-        try folder.makeCertificate("a")
+        let collector = SpanCollector()
         try await collector.run { url in
             try await RunningGateway.with({ configuration in
                 (configuration.http.listener.tls, configuration.traces.endpoint) = (folder.files("a"), url)
             }) { gateway in
                 let request = Self.request.replacing("livez", with: "nowhere")
-                let answer = try Self.connect(folder, gateway.port, "-ign_eof", request: request)
+                let answer = try connect(gateway.port, "-ign_eof", request: request)
                 #expect(answer.output.contains("HTTP/1.1 404"), "\(answer.output)")
             }
         }
@@ -64,19 +67,15 @@ struct TLSTests {
     }
 
     @Test func `renegotiation is refused`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.makeCertificate("a")
         try await RunningGateway.with({ $0.http.listener.tls = folder.files("a") }) { gateway in
             // A line with R makes s_client renegotiate.
-            let answer = try Self.connect(folder, gateway.port, "-tls1_2", request: "R\n")
+            let answer = try connect(gateway.port, "-tls1_2", request: "R\n")
             #expect(answer.output.contains("RENEGOTIATING") && !answer.output.contains("HTTP/1.1"), "\(answer.output)")
             #expect(answer.status != 0, "\(answer.output)")
         }
     }
 
     @Test func `plain HTTP at a port with TLS gets no answer`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.makeCertificate("a")
         try await RunningGateway.with({ $0.http.listener.tls = folder.files("a") }) { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(Self.request)
@@ -88,8 +87,6 @@ struct TLSTests {
     }
 
     @Test func `a handshake that does not end is cut off`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.makeCertificate("a")
         try await RunningGateway.with({ configuration in
             configuration.http.listener.tls = folder.files("a")
             configuration.http.deadlines.handshake = .milliseconds(100)
@@ -105,8 +102,6 @@ struct TLSTests {
     }
 
     @Test func `an address beyond its limit is refused before the handshake`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.makeCertificate("a")
         try await RunningGateway.with({ configuration in
             configuration.http.listener.tls = folder.files("a")
             configuration.http.limits.connectionsPerAddress = 1
@@ -125,8 +120,7 @@ struct TLSTests {
     // MARK: - Files
 
     @Test func `each fault of the files is named with its setting`() throws {
-        let folder = try TemporaryFolder()
-        for name in ["a", "b"] { try folder.makeCertificate(name) }
+        try folder.makeCertificate("b")
         try folder.makeCertificate("issued", issuer: "a")
         for bits in [1024, 2048] { try folder.makeCertificate("rsa\(bits)", key: ["-newkey", "rsa:\(bits)"]) }
         try folder.write("no certificate", to: "text")
@@ -162,80 +156,62 @@ struct TLSTests {
         #expect(try ServerCertificate(folder.files("rsa2048"), of: "gateway.http.tls") != nil)
     }
 
-    @Test func `new connections get a replaced certificate, and open connections stay`() async throws {
-        let folder = try TemporaryFolder()
-        for name in ["a", "b"] { try folder.makeCertificate(name) }
-        let current = CurrentServerCertificates(
-            ServerCertificates(data: try ServerCertificate(folder.files("a"), of: "gateway.http.tls")))
-        let first = try #require(current.now.data)
-        current.replace(
-            with: ServerCertificates(data: try ServerCertificate(folder.files("b"), of: "gateway.http.tls")))
-        let second = try #require(current.now.data)
-        #expect(first.fingerprint != second.fingerprint && first.context !== second.context)
-        #expect(current.now.settingsChanged(since: ServerCertificates(data: first)) == ["gateway.http.tls"])
-        #expect(current.now.settingsChanged(since: ServerCertificates(data: second)) == [])
-    }
-
     // MARK: - Client certificates
 
     @Test func `a certificate names a client, and no certificate still answers health checks`() async throws {
-        let folder = try TemporaryFolder(), key = APIKey.random()
-        try folder.makeCertificate("a")
         try folder.makeCertificate("client", subjectAlternativeName: "URI:spiffe://prod/shop,DNS:Shop.Internal")
         try folder.makeCertificate("stranger")
-        for identity in ["uri:spiffe://prod/shop", "dns:shop.internal", try sha256(folder, "client")] {
-            try await RunningGateway.withClient(
-                key, "apps: '*'", "certificates: ['\(identity)']",
-                change: { configuration in
-                    configuration.http.listener.tls = folder.files("a")
-                    configuration.http.listener.tls.clientAuthorities = folder.path("client.pem")
-                }
-            ) { gateway in
-                let certificate = ["-cert", folder.path("client.pem"), "-key", folder.path("client.key"), "-ign_eof"]
+        for identity in ["uri:spiffe://prod/shop", "dns:shop.internal", try sha256("client")] {
+            try await withClient("certificates: ['\(identity)']", trusting: "client") { gateway in
                 let status = Self.request.replacing("/livez", with: "/v1/status")
-                let named = try Self.ask(folder, gateway.port, certificate, status)
+                let named = try ask(gateway.port, certificate("client"), status)
                 #expect(named.contains("HTTP/1.1 200"), "\(identity): \(named)")
-                let nameless = try Self.ask(folder, gateway.port, ["-ign_eof"], status)
+                let nameless = try ask(gateway.port, ["-ign_eof"], status)
                 #expect(nameless.contains("HTTP/1.1 401"), "\(nameless)")
-                let probe = try Self.ask(
-                    folder, gateway.port, ["-ign_eof"], Self.request.replacing("/livez", with: "/readyz"))
+                let probe = try ask(gateway.port, ["-ign_eof"], Self.request.replacing("/livez", with: "/readyz"))
                 #expect(probe.contains("HTTP/1.1 200"), "\(probe)")
-                let stranger = ["-cert", folder.path("stranger.pem"), "-key", folder.path("stranger.key"), "-ign_eof"]
-                #expect(try !Self.ask(folder, gateway.port, stranger, status).contains("HTTP/1.1"))
+                #expect(try !ask(gateway.port, certificate("stranger"), status).contains("HTTP/1.1"))
             }
         }
     }
 
     @Test func `a certificate that no client lists gets 401 with its digest and what to do`() async throws {
-        let folder = try TemporaryFolder(), key = APIKey.random()
-        for name in ["a", "stranger"] { try folder.makeCertificate(name) }
-        let digest = try sha256(folder, "stranger").dropFirst("sha256:".count).filter { $0 != ":" }.lowercased()
-        try await RunningGateway.withClient(
-            key, "apps: '*'", "certificates: ['dns:shop.internal']",
-            change: { configuration in
-                configuration.http.listener.tls = folder.files("a")
-                configuration.http.listener.tls.clientAuthorities = folder.path("stranger.pem")
-            }
-        ) { gateway in
-            let certificate = ["-cert", folder.path("stranger.pem"), "-key", folder.path("stranger.key"), "-ign_eof"]
+        try folder.makeCertificate("stranger")
+        let digest = try sha256("stranger").dropFirst("sha256:".count).filter { $0 != ":" }.lowercased()
+        try await withClient("certificates: ['dns:shop.internal']", trusting: "stranger") { gateway in
             let request = Self.request.replacing("/livez", with: "/v1/status")
-            let refused = try Self.ask(folder, gateway.port, certificate, request)
+            let refused = try ask(gateway.port, certificate("stranger"), request)
             #expect(refused.contains("HTTP/1.1 401"), "\(refused)")
             #expect(refused.contains("certificate of this connection (sha256:\(digest))"), "\(refused)")
             #expect(refused.contains("`certificates` of a client") && refused.contains("X-API-Key: KEY"))
             // Without a certificate the key alone is missing.
-            let nameless = try Self.ask(folder, gateway.port, ["-ign_eof"], request)
+            let nameless = try ask(gateway.port, ["-ign_eof"], request)
             #expect(nameless.contains("HTTP/1.1 401") && nameless.contains("A valid API key is required"))
         }
     }
 
-    private static func ask(
-        _ folder: TemporaryFolder, _ port: Int, _ options: [String], _ request: String
-    ) throws -> String {
+    /// Runs a gateway with one client, which trusts a certificate at its data port.
+    private func withClient(
+        _ certificates: String, trusting authority: String, _ test: (RunningGateway) async throws -> Void
+    ) async throws {
+        try await RunningGateway.withClient(
+            APIKey.random(), "apps: '*'", certificates,
+            change: { configuration in
+                configuration.http.listener.tls = folder.files("a")
+                configuration.http.listener.tls.clientAuthorities = folder.path("\(authority).pem")
+            }, test)
+    }
+
+    /// Returns the options of s_client for a certificate.
+    private func certificate(_ name: String) -> [String] {
+        ["-cert", folder.path("\(name).pem"), "-key", folder.path("\(name).key"), "-ign_eof"]
+    }
+
+    private func ask(_ port: Int, _ options: [String], _ request: String) throws -> String {
         try folder.openssl(["s_client", "-quiet", "-connect", "127.0.0.1:\(port)"] + options, input: request).output
     }
 
-    private func sha256(_ folder: TemporaryFolder, _ name: String) throws -> String {
+    private func sha256(_ name: String) throws -> String {
         let printed = try folder.openssl("x509", "-in", folder.path("\(name).pem"), "-noout", "-fingerprint", "-sha256")
         let digits = try #require(printed.output.split(separator: "=").last)
         return "sha256:\(digits.filter { !$0.isNewline })"
