@@ -29,3 +29,8 @@ struct CheckedArea {
         return check.report.close()
     }
 }
+
+extension [CheckResult] {
+    /// The first result about a subject.
+    subscript(subject: String) -> CheckResult? { first { $0.subject == subject } }
+}

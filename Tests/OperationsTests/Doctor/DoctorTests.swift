@@ -26,12 +26,8 @@ struct DoctorTests {
 
     // MARK: - Clients
 
-    private static func observations(ofClients yaml: String, secret: Secret? = nil) throws -> [CheckResult] {
-        try observations(ofClients: yaml) { $0.apple.sharedSecret = secret }
-    }
-
     private static func observations(
-        ofClients yaml: String, _ change: (inout GatewayConfiguration) -> Void
+        ofClients yaml: String, _ change: (inout GatewayConfiguration) -> Void = { _ in }
     ) throws -> [CheckResult] {
         try CheckedArea(.clients, clients: yaml, at: now, change).results { $0.checkClients() }
     }
@@ -49,9 +45,9 @@ struct DoctorTests {
             "clients:\n" + Self.client("over", keys: ["2026-05-31"]) + Self.client("soon", keys: ["2026-06-20"])
             + Self.client("replaced", keys: ["2026-05-01", "2027-06-01"]) + Self.client("ever", keys: [nil])
         let observations = try Self.observations(ofClients: yaml)
-        let keys = try #require(observations.first { $0.subject == "keys" })
+        let keys = try #require(observations["keys"])
         #expect(keys.level == .failed && keys.seen.hasSuffix(" over"), "\(keys)")
-        let expiry = try #require(observations.first { $0.subject == "expiry" })
+        let expiry = try #require(observations["expiry"])
         #expect(expiry.level == .warning && expiry.seen.hasSuffix("soon: rgk_soon0 on 2026-06-20"), "\(expiry)")
     }
 
@@ -60,7 +56,7 @@ struct DoctorTests {
         let hook = "{name: crm, url: 'https://example.com/crm', secrets: ['\(key)']}"
         let yaml = "clients:\n  - {name: shop, apps: [com.example.shop], keys: [], webhooks: [\(hook)]}\n"
         let observations = try Self.observations(ofClients: yaml)
-        #expect(observations.first { $0.subject == "keys" }?.level == .ok, "\(observations)")
+        #expect(observations["keys"]?.level == .ok, "\(observations)")
     }
 
     @Test func `a client with a certificate is not locked out, and its apps need a secret`() throws {
@@ -68,8 +64,8 @@ struct DoctorTests {
             "clients:\n" + Self.client("over", keys: ["2026-05-31"], "    certificates: [dns:over.internal]\n")
             + "  - {name: shop, apps: [com.example.shop], certificates: ['dns:shop.internal']}\n"
         let observations = try Self.observations(ofClients: yaml)
-        #expect(observations.first { $0.subject == "keys" }?.level == .ok, "\(observations)")
-        let secrets = try #require(observations.first { $0.subject == "secrets" })
+        #expect(observations["keys"]?.level == .ok, "\(observations)")
+        let secrets = try #require(observations["secrets"])
         #expect(secrets.seen.contains("secret for com.example.over, com.example.shop"), "\(secrets)")
     }
 
@@ -79,18 +75,18 @@ struct DoctorTests {
             "clients:\n" + Self.client("free", keys: [nil]) + Self.client("limited", keys: [nil], limits)
             + "apps:\n  - {bundle_id: com.example.limited, shared_secret: 0123456789abcdef0123456789abcdef}\n"
         let observations = try Self.observations(ofClients: yaml)
-        let free = try #require(observations.first { $0.subject == "limits" })
+        let free = try #require(observations["limits"])
         #expect(free.level == .warning && free.seen.hasSuffix(": free"), "\(free)")
-        let secrets = try #require(observations.first { $0.subject == "secrets" })
+        let secrets = try #require(observations["secrets"])
         #expect(secrets.level == .warning && secrets.seen.contains("secret for com.example.free:"), "\(secrets)")
-        let served = try Self.observations(ofClients: yaml, secret: Secret("of-the-whole-account"))
-        #expect(served.first { $0.subject == "secrets" }?.level == .ok)
+        let served = try Self.observations(ofClients: yaml) { $0.apple.sharedSecret = Secret("of-the-whole-account") }
+        #expect(served["secrets"]?.level == .ok)
     }
 
     @Test func `an account with a key and without a shared secret is named so`() throws {
         let clients = "clients:\n\(Self.client("shop", keys: [nil]))\(try folder.serverAPIKey())\n"
         let observations = try Self.observations(ofClients: clients)
-        let secrets = try #require(observations.first { $0.subject == "secrets" })
+        let secrets = try #require(observations["secrets"])
         #expect(
             secrets.level == .ok && secrets.seen.hasPrefix("no shared secret of the account; its key"), "\(secrets)")
     }
@@ -102,7 +98,7 @@ struct DoctorTests {
             try Self.observations(ofClients: shop + apps) { configuration in
                 configuration.apple.sharedSecret = Secret("of-the-whole-account")
                 configuration.apple.receiptUpstream = primary
-            }.first { $0.subject == "receipt_upstream" }
+            }["receipt_upstream"]
         }
         #expect(try warning("") == nil && warning("", .verifyReceipt) == nil)
         let ofApp = try #require(try warning("apps: [{bundle_id: a, receipt_upstream: server_api}]\n"))
@@ -124,12 +120,11 @@ struct DoctorTests {
             """
         let shop = "clients:\n" + Self.client("shop", keys: [nil], signatures)
         for isEnabled in [true, false] {
-            let warning = try Self.observations(ofClients: shop) { $0.apple.isEnabled = isEnabled }
-                .first { $0.subject == "signatures" }
+            let warning = try Self.observations(ofClients: shop) { $0.apple.isEnabled = isEnabled }["signatures"]
             #expect(warning?.level == .warning && warning?.seen.contains(" for com.example.shop,") == true)
             #expect(warning?.advice?.contains("`server_api`") == true)
         }
-        let observations = try Self.observations(ofClients: "\(shop)\(try folder.serverAPIKey())\n") { _ in }
+        let observations = try Self.observations(ofClients: "\(shop)\(try folder.serverAPIKey())\n")
         #expect(observations.allSatisfy { $0.subject != "signatures" })
     }
 
@@ -170,7 +165,7 @@ struct DoctorTests {
 
     @Test func `a store that keeps nothing is a fault of notifications`() throws {
         func store(_ finding: StoreFinding) throws -> CheckResult {
-            try #require(Self.notificationChecks(ofClients: nil, in: finding).first { $0.subject == "store" })
+            try #require(Self.notificationChecks(ofClients: nil, in: finding)["store"])
         }
         let kept = try store(.kept(isPersistent: true)), volatile = try store(.kept(isPersistent: false))
         #expect(kept.level == .ok && !kept.seen.contains("restarts"), "\(kept)")
@@ -186,7 +181,7 @@ struct DoctorTests {
     @Test func `apps with a key and without a number are named`() throws {
         let apps = "apps: [{bundle_id: a, app_apple_id: 1}, {bundle_id: b, receipt_upstream: both}]\n"
         let checks = try Self.notificationChecks(ofClients: "clients: []\n\(try folder.serverAPIKey())\n\(apps)")
-        let numbers = try #require(checks.first { $0.subject == "app_apple_id" })
+        let numbers = try #require(checks["app_apple_id"])
         #expect(numbers.level == .warning && numbers.seen.hasPrefix("not set for b: "), "\(numbers)")
         #expect(try Self.notificationChecks(ofClients: "clients: []\n\(apps)").allSatisfy { $0.level == .ok })
     }
@@ -240,7 +235,7 @@ struct DoctorTests {
     @Test func `caches and bodies that exceed the system's memory fail`() throws {
         let allowed = try #require(SystemLimits.memory)
         let checks = try CheckedArea(.limits) { $0.nearCacheSize = .bytes(allowed) }.results { $0.checkLimits() }
-        let memory = try #require(checks.first { $0.subject == "memory" })
+        let memory = try #require(checks["memory"])
         #expect(memory.level == .failed && memory.seen.contains(StatusValue.bytes(allowed).text), "\(memory)")
     }
 
@@ -260,7 +255,7 @@ struct DoctorTests {
         let end = try #require(TrustStore(adding: roots).anchors.compactMap(\.expires).first)
         for (days, level) in [(-365, CheckResult.Level.ok), (-30, .warning), (1, .failed)] {
             let checks = try Self.certificateChecks(days: days, from: end) { $0.trustRoots = roots }
-            #expect(checks.first { $0.subject == "roots" }?.level == level)
+            #expect(checks["roots"]?.level == level)
         }
     }
 

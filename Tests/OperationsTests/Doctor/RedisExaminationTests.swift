@@ -56,56 +56,38 @@ import TestSupport
     @Test(arguments: [(3600, "behind"), (-3600, "ahead of")])
     func `a clock that differs from Redis's is reported`(seconds: Int, words: String) async throws {
         let redis = try await RealServer.redis()
-        let observations = try await Self.observations(of: redis) { .now().advanced(by: .seconds(seconds)) }
-        let clock = try #require(observations.first { $0.subject == "clock" })
+        let results = try await Self.check(redis) { .now().advanced(by: .seconds(seconds)) }.results
+        let clock = try #require(results["clock"])
         #expect(clock.level == .warning && clock.seen.contains(words), "\(clock)")
     }
 
     /// Returns the failures for a user with these rights.
     private static func faults(of redis: RealServer, user: String, _ rights: [String]) async throws -> [String] {
         try redis.ask(["ACL", "SETUSER", user, "reset", "on", ">\(password)"] + rights)
-        let observations = try await observations(of: redis, user: user)
-        #expect(!observations.isEmpty && !observations.contains { "\($0)".contains(password) })
-        return observations.filter { $0.level == .failed }.map { "\($0.seen) \($0.advice ?? "")" }
+        let results = try await check(redis, user: user).results
+        #expect(!results.isEmpty && !results.contains { "\($0)".contains(password) })
+        return results.filter { $0.level == .failed }.map { "\($0.seen) \($0.advice ?? "")" }
     }
 
-    private static func observations(
-        of redis: RealServer, user: String? = nil, clock: @escaping @Sendable () -> Timestamp = { .now() }
-    ) async throws -> [CheckResult] {
-        var configuration = GatewayConfiguration()
-        configuration.redis.url = try RedisURL("redis://127.0.0.1:\(redis.port)")
-        configuration.redis.user = user
-        configuration.redis.password = user.map { _ in Password(secret: Secret(password)) }
-        let limit = Patience.forOperation
-        (configuration.redis.deadline, configuration.redis.connectDeadline) = (limit, limit)
-        return try await check(configuration, clock: clock).results
-    }
-
+    /// Checks a Redis, for one client with these settings.
     private static func check(
-        _ configuration: GatewayConfiguration, clock: @escaping @Sendable () -> Timestamp = { .now() }
+        _ redis: RealServer, user: String? = nil, ofClient settings: String = "",
+        clock: @escaping @Sendable () -> Timestamp = { .now() }
     ) async throws -> (results: [CheckResult], store: StoreFinding) {
-        let report = CheckReport(.redis)
-        let check = try #require(RedisCheck(configuration: configuration, report: report, clock: clock))
+        let clients = "clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n"
+        let url = try RedisURL("redis://127.0.0.1:\(redis.port)")
+        let area = try CheckedArea(.redis, clients: clients) {
+            ($0.redis.url, $0.redis.user) = (url, user)
+            $0.redis.password = user.map { _ in Password(secret: Secret(password)) }
+            ($0.redis.deadline, $0.redis.connectDeadline) = (Patience.forOperation, Patience.forOperation)
+        }
+        let check = try #require(
+            RedisCheck(configuration: area.check.configuration, report: area.check.report, clock: clock))
         let store = await check.run()
-        return (report.close(), store)
+        return (area.check.report.close(), store)
     }
 
     // MARK: - What Redis keeps
-
-    /// Checks a Redis with these directives, for one client with these settings.
-    private static func check(
-        _ redis: RealServer, ofClient settings: String = ""
-    ) async throws -> (results: [CheckResult], store: StoreFinding) {
-        let file = redis.folder.appending(path: "clients-\(UUID().uuidString).yaml")
-        try Data("clients:\n  - {name: shop, apps: [com.example.shop], keys: []\(settings)}\n".utf8).write(to: file)
-        var configuration = GatewayConfiguration()
-        configuration.clientsFile = file.path
-        configuration.redis.url = try RedisURL("redis://127.0.0.1:\(redis.port)")
-        (configuration.redis.deadline, configuration.redis.connectDeadline) = (
-            Patience.forOperation, Patience.forOperation
-        )
-        return try await check(configuration)
-    }
 
     @Test(arguments: [
         (["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"], "OOM", "maxmemory"),
@@ -132,7 +114,7 @@ import TestSupport
         try await redis.ask("INFO", "persistence", until: { $0.contains("rdb_last_bgsave_status:err") })
         let (results, store) = try await Self.check(redis)
         #expect(store == .unreachable)
-        let connection = try #require(results.first { $0.subject == "connection" })
+        let connection = try #require(results["connection"])
         #expect(connection.level == .failed && connection.seen.contains("MISCONF"), "\(connection)")
     }
 
@@ -151,7 +133,7 @@ import TestSupport
     @Test func `a Redis without appendonly is a warning where data is kept there`() async throws {
         func persistence(_ checked: (results: [CheckResult], store: StoreFinding)) throws -> CheckResult {
             #expect(checked.store == .kept(isPersistent: false))
-            return try #require(checked.results.first { $0.subject == "persistence" })
+            return try #require(checked.results["persistence"])
         }
         let redis = try await RealServer.redis()
         let unused = try await persistence(Self.check(redis))
@@ -169,7 +151,7 @@ import TestSupport
         let redis = try await RealServer.redis(["--appendonly", "yes"])
         let (results, store) = try await Self.check(redis, ofClient: ", defer: undecided")
         #expect(store == .kept(isPersistent: true))
-        #expect(results.first { $0.subject == "persistence" }?.level == .ok, "\(results)")
+        #expect(results["persistence"]?.level == .ok, "\(results)")
     }
 
     @Test(arguments: [
@@ -182,7 +164,7 @@ import TestSupport
     ) throws {
         let report = CheckReport(.redis)
         _ = RedisServerInfo(text).record(on: report, isUsed: true)
-        let persistence = try #require(report.close().first { $0.subject == "persistence" })
+        let persistence = try #require(report.close()["persistence"])
         #expect(persistence.level == level && persistence.seen.contains(words), "\(persistence)")
     }
 

@@ -30,7 +30,7 @@ struct VerificationsCheckTests {
 
     @Test(arguments: ["undecided", "degraded"])
     func `a client that defers without Redis is a warning`(policy: String) throws {
-        let lost = try #require(Self.checks(ofClient: ", defer: \(policy)").first { $0.subject == "durability" })
+        let lost = try #require(Self.checks(ofClient: ", defer: \(policy)")["durability"])
         #expect(
             lost.level == .warning && lost.seen.contains("shop") && lost.advice?.contains("gateway.redis.url") == true)
         let kept = try Self.checks(ofClient: ", defer: \(policy)", in: .kept(isPersistent: true))
@@ -43,14 +43,14 @@ struct VerificationsCheckTests {
     }
 
     @Test func `a client that rejects without Redis is a warning, one that reports is none`() throws {
-        let lost = try #require(Self.checks(ofClient: ", ownership: reject").first { $0.subject == "bindings" })
+        let lost = try #require(Self.checks(ofClient: ", ownership: reject")["bindings"])
         #expect(lost.level == .warning && lost.seen.contains("shop"))
         #expect(try Self.checks(ofClient: ", ownership: report").allSatisfy { $0.level == .ok })
     }
 
     @Test func `comparisons are shown, and what they lack is a warning`() throws {
         func comparison(_ mode: ComparisonMode, in store: StoreFinding) throws -> CheckResult? {
-            try Self.checks(ofClient: "", in: store) { $0.comparison.mode = mode }.first { $0.subject == "comparison" }
+            try Self.checks(ofClient: "", in: store) { $0.comparison.mode = mode }["comparison"]
         }
         #expect(try comparison(.off, in: .notConfigured) == nil)
         let shown = try #require(try comparison(.localAndApple, in: .kept(isPersistent: true)))

@@ -39,10 +39,10 @@ struct WebhooksCheckTests {
             let checks = try await Self.checks(
                 ofWebhooks: [Self.webhook("crm", "http://127.0.0.1:\(port)/hooks?key=hidden")]
             ) { $0.webhooks.allowsPrivateAddresses = true }
-            let reached = try #require(checks.first { $0.subject == "shop/crm" })
+            let reached = try #require(checks["shop/crm"])
             #expect(reached.level == .ok && reached.seen.contains("status 405"), "\(checks)")
             #expect(checks.first?.seen == "endpoints: 1, 0 of them for Apple's own bodies; apps: 1; keys: 1")
-            #expect(checks.first { $0.subject == "http" }?.level == .warning)
+            #expect(checks["http"]?.level == .warning)
             #expect(checks.allSatisfy { !"\($0)".contains("hidden") })
             #expect(receiver.received.map(\.requestLine) == ["GET /hooks?key=hidden HTTP/1.1"])
             #expect(receiver.received.allSatisfy { $0.body.isEmpty })
@@ -51,19 +51,19 @@ struct WebhooksCheckTests {
 
     @Test func `a private address, and a port without a server, fail with advice`() async throws {
         let endpoint = Self.webhook("crm", "http://127.0.0.1:1/")
-        let refused = try await Self.checks(ofWebhooks: [endpoint]).first { $0.subject == "shop/crm" }
+        let refused = try await Self.checks(ofWebhooks: [endpoint])["shop/crm"]
         #expect(refused?.level == .failed && refused?.seen == "not reached (forbidden_address)")
         #expect(refused?.advice?.contains("allow_private_addresses") == true)
         let checks = try await Self.checks(ofWebhooks: [endpoint]) { $0.webhooks.allowsPrivateAddresses = true }
-        #expect(checks.first { $0.subject == "shop/crm" }?.seen == "not reached (connect)")
+        #expect(checks["shop/crm"]?.seen == "not reached (connect)")
     }
 
     @Test func `without Redis the store is a warning`() async throws {
         let endpoint = Self.webhook("crm", "http://127.0.0.1:1/")
-        let lost = try await Self.checks(ofWebhooks: [endpoint]).first { $0.subject == "store" }
+        let lost = try await Self.checks(ofWebhooks: [endpoint])["store"]
         #expect(lost?.level == .warning && lost?.advice?.contains("gateway.redis.url") == true)
         let kept = try await Self.checks(ofWebhooks: [endpoint]) { $0.notifications.allowsVolatile = true }
-        let store = try #require(kept.first { $0.subject == "store" })
+        let store = try #require(kept["store"])
         #expect(store.level == .ok && store.seen == "100000 events of each app are kept, for 7d at most")
     }
 
