@@ -54,7 +54,11 @@ struct StatusSample {
 
     func count(_ verdict: VerificationLabels.VerdictLabel, _ cache: Provenance.Cache = .near, times: Int = 1) {
         let labels = VerificationLabels(verdict: verdict, source: .local, cache: cache, environment: .production)
-        registry.counter(MetricCatalogue.verifications, labels.labelValues).increment(by: Int64(times))
+        count(MetricCatalogue.verifications, labels, times: Int64(times))
+    }
+
+    func count(_ family: MetricFamily, _ labels: some SeriesLabels, times: Int64 = 1) {
+        registry.counter(family, labels.labelValues).increment(by: times)
     }
 
     /// Returns the issues after a minute with these events.

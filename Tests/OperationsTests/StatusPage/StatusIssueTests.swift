@@ -76,16 +76,16 @@ struct StatusIssueTests {
         let sample = try StatusSample()
         sample.upstreams.guards.pause(Self.serverAPI, for: .seconds(60))
         #expect(sample.issues() == [])
-        let labels = EndpointLabels(Self.serverAPI, UpstreamOutcome.answered).labelValues
-        let results = sample.issues { sample.registry.counter(MetricCatalogue.upstreamRequests, labels).increment() }
+        let labels = EndpointLabels(Self.serverAPI, UpstreamOutcome.answered)
+        let results = sample.issues { sample.count(MetricCatalogue.upstreamRequests, labels) }
         #expect(results.map(\.runbook) == [.appleThrottling], "a reload may have removed the key")
     }
 
     @Test func `failures of one interface do not count for the other`() throws {
         let sample = try StatusSample(hasServerAPIKey: true)
         func count(_ api: UpstreamAPI, _ outcome: UpstreamOutcome, times: Int64) {
-            let labels = EndpointLabels(UpstreamEndpoint(api, .production), outcome).labelValues
-            sample.registry.counter(MetricCatalogue.upstreamRequests, labels).increment(by: times)
+            let labels = EndpointLabels(UpstreamEndpoint(api, .production), outcome)
+            sample.count(MetricCatalogue.upstreamRequests, labels, times: times)
         }
         let results = sample.issues {
             count(.verifyReceipt, .answered, times: 1000)
@@ -100,10 +100,9 @@ struct StatusIssueTests {
     @Test func `a rejected key and a budget that is used up have their runbooks`() throws {
         let sample = try StatusSample(hasServerAPIKey: true)
         let results = sample.issues {
-            let reason = DegradedReason.serverAPIKeyRejected.labelValues
-            sample.registry.counter(MetricCatalogue.degraded, reason).increment()
-            let call = ServerAPICallLabels(LabelPair(.transactionHistory, .production), .budget).labelValues
-            sample.registry.counter(MetricCatalogue.serverAPICalls, call).increment()
+            sample.count(MetricCatalogue.degraded, DegradedReason.serverAPIKeyRejected)
+            let call = ServerAPICallLabels(LabelPair(.transactionHistory, .production), .budget)
+            sample.count(MetricCatalogue.serverAPICalls, call)
         }
         #expect(results.map(\.runbook) == [.serverAPIKeyRejected, .serverAPIBudgetExhausted])
     }
@@ -117,8 +116,7 @@ struct StatusIssueTests {
         let sample = try StatusSample()
         let results = sample.issues {
             sample.count(.genuine, .miss, times: verdicts)
-            sample.registry.counter(MetricCatalogue.degraded, DegradedReason.circuitOpen.labelValues)
-                .increment(by: Int64(degraded))
+            sample.count(MetricCatalogue.degraded, DegradedReason.circuitOpen, times: Int64(degraded))
         }
         #expect(results.compactMap(\.runbook) == expected)
     }
@@ -126,9 +124,8 @@ struct StatusIssueTests {
     @Test func `one forged value or contradiction is enough`() throws {
         let sample = try StatusSample()
         let results = sample.issues {
-            sample.registry.counter(MetricCatalogue.sharedCacheFaults, SharedCacheFault.sealInvalid.labelValues)
-                .increment()
-            sample.registry.counter(MetricCatalogue.contradictions, Contradiction.allCases[0].labelValues).increment()
+            sample.count(MetricCatalogue.sharedCacheFaults, SharedCacheFault.sealInvalid)
+            sample.count(MetricCatalogue.contradictions, Contradiction.allCases[0])
         }
         #expect(results.map(\.runbook) == [.upstreamTLSInterception, .redisDataTampered])
         #expect(results.allSatisfy { $0.severity == .critical })

@@ -21,7 +21,7 @@ struct StatusJobsTests {
     /// Counts an answer of Apple.
     private static func answer(_ sample: StatusSample) {
         let labels = EndpointLabels(UpstreamEndpoint(.verifyReceipt, .production), UpstreamOutcome.answered)
-        sample.registry.counter(MetricCatalogue.upstreamRequests, labels.labelValues).increment()
+        sample.count(MetricCatalogue.upstreamRequests, labels)
     }
 
     // MARK: - The table

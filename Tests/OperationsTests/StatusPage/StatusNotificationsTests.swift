@@ -99,8 +99,7 @@ struct StatusNotificationsTests {
             Self.count(.refused, times: 2, in: sample)
             Self.count(.unknownApp, in: sample)
             Self.record(in: sample) { $0.fault = .evicts }
-            sample.registry.counter(MetricCatalogue.notificationDeadLetters, DeadLetterReason.unreadable.labelValues)
-                .increment()
+            sample.count(MetricCatalogue.notificationDeadLetters, DeadLetterReason.unreadable)
         }
         let runbooks: [StatusIssue.Runbook] = [
             .notificationsRefused, .notificationUnknownApp, .notificationDeadLetters,
@@ -115,10 +114,8 @@ struct StatusNotificationsTests {
     ) throws {
         let sample = try StatusSample()
         let results = sample.issues {
-            for (outcome, times) in [(RecoveryOutcome.failed, failed), (.succeeded, succeeded)] {
-                sample.registry.counter(MetricCatalogue.notificationRecoveries, outcome.labelValues).increment(
-                    by: times)
-            }
+            sample.count(MetricCatalogue.notificationRecoveries, RecoveryOutcome.failed, times: failed)
+            sample.count(MetricCatalogue.notificationRecoveries, RecoveryOutcome.succeeded, times: succeeded)
         }
         #expect(results.map(\.runbook) == (isIssue ? [.notificationRecoveryFailing] : []))
     }

@@ -90,8 +90,8 @@ struct StatusPageTests {
     @Test func `answers about receipts are shown by source, and apps without a key with their names`() throws {
         let sample = try StatusSample(appsWithoutKey: (1...7).map { "com.example.app\($0)" })
         let board = StatusBoard(sample.sources)
-        for (source, times) in [(Provenance.Source.local, 1), (.apple, 2), (.serverAPI, 5)] {
-            sample.registry.counter(MetricCatalogue.receiptAnswers, source.labelValues).increment(by: Int64(times))
+        for (source, times) in [(.local, 1), (.apple, 2), (.serverAPI, 5)] as [(Provenance.Source, Int64)] {
+            sample.count(MetricCatalogue.receiptAnswers, source, times: times)
         }
         board.tick()
         let cells = board.cells.mapValues(\.value)

@@ -57,27 +57,24 @@ struct StatusWebhooksTests {
     @Test func `an endpoint in order is no issue`() throws {
         let sample = try StatusSample(webhooks: [Self.name])
         Self.record(in: sample) { ($0.lag, $0.unread) = (.seconds(2), 1) }
-        sample.webhookMetrics.observe(.delivered(endpoint: Self.name, after: .seconds(1), took: .seconds(1)))
+        sample.webhookMetrics.observe(Self.delivered)
         #expect(sample.issues() == [])
     }
 
-    @Test(arguments: [(60, []), (61, [.webhookFailing]), (301, [.webhookFailing])] as [(Int, [StatusIssue.Runbook])])
-    func `an endpoint whose last attempt failed is an issue after a minute`(
-        seconds: Int, runbooks: [StatusIssue.Runbook]
-    ) throws {
-        let sample = try StatusSample(webhooks: [Self.name])
-        Self.record(in: sample) { $0.lag = .seconds(seconds) }
-        sample.webhookMetrics.observe(.failed(endpoint: Self.name, .connect))
-        #expect(sample.issues().map(\.runbook) == runbooks)
-    }
+    private static let failed = WebhookEvent.failed(endpoint: name, .connect)
+    private static let delivered = WebhookEvent.delivered(endpoint: name, after: .seconds(1), took: .seconds(1))
 
-    @Test(arguments: [(300, []), (301, [.webhookLagHigh])] as [(Int, [StatusIssue.Runbook])])
-    func `an endpoint that accepts events and is late is an issue after five minutes`(
-        seconds: Int, runbooks: [StatusIssue.Runbook]
+    @Test(
+        arguments: [
+            (failed, 60, []), (failed, 61, [.webhookFailing]), (failed, 301, [.webhookFailing]), (delivered, 300, []),
+            (delivered, 301, [.webhookLagHigh]),
+        ] as [(WebhookEvent, Int, [StatusIssue.Runbook])])
+    func `an endpoint whose last attempt failed is an issue after a minute, and one that is late after five`(
+        last: WebhookEvent, seconds: Int, runbooks: [StatusIssue.Runbook]
     ) throws {
         let sample = try StatusSample(webhooks: [Self.name])
         Self.record(in: sample) { $0.lag = .seconds(seconds) }
-        sample.webhookMetrics.observe(.delivered(endpoint: Self.name, after: .seconds(1), took: .seconds(1)))
+        sample.webhookMetrics.observe(last)
         #expect(sample.issues().map(\.runbook) == runbooks)
     }
 
