@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Telemetry
+@testable import HTTPServer
+@testable import Telemetry
 
 extension PrometheusRegistry {
     /// Returns true if a scrape has this line, given without `receipt_gateway_`.
@@ -10,6 +11,11 @@ extension PrometheusRegistry {
     func value(of series: String) -> Double? {
         let start = "receipt_gateway_\(series) "
         return text().split(separator: "\n").first { $0.hasPrefix(start) }.flatMap { Double($0.dropFirst(start.count)) }
+    }
+
+    /// The requests that were counted, whatever their labels.
+    var requestCount: UInt64 {
+        AnswerLabels.allCases.reduce(0) { $0 + counter(MetricCatalogue.requests, $1.labelValues).value }
     }
 
     /// True if the catalogue declares all series that were counted.

@@ -25,11 +25,13 @@ struct VerificationMetricsTests {
 
     private func count(
         _ verdict: Verdict = .genuine, from source: Provenance.Source, _ cache: Provenance.Cache = .miss,
-        to kind: RequestSubject.Kind
+        to kind: RequestSubject.Kind, times: Int = 1
     ) {
         let now = StatusSample.now
         let provenance = Provenance(source: source, cache: cache, verifiedAt: now)
-        metrics.counters(for: Answer(verdict: verdict, provenance: provenance, freshUntil: now), to: kind).increment()
+        let answer = Answer(verdict: verdict, provenance: provenance, freshUntil: now)
+        let counters = metrics.counters(for: answer, to: kind)
+        for _ in 0..<times { counters.increment() }
     }
 
     @Test func `answers about receipts are counted by source, from caches too`() {
@@ -55,11 +57,7 @@ struct VerificationMetricsTests {
     }
 
     @Test func `an answer that is repeated counts each time`() {
-        let now = StatusSample.now
-        let provenance = Provenance(source: .apple, cache: .near, verifiedAt: now)
-        let counters = metrics.counters(
-            for: Answer(verdict: .genuine, provenance: provenance, freshUntil: now), to: .appReceipt)
-        for _ in 0..<3 { counters.increment() }
+        count(from: .apple, .near, to: .appReceipt, times: 3)
         #expect(receiptAnswers == [0, 3, 0, 0])
     }
 }
