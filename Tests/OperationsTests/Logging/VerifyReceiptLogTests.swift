@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Cryptography
-import Gateway
 import Logging
 import Receipts
 import Testing
@@ -13,6 +12,9 @@ import Testing
 /// Apple's texts go into lines that operators read in terminals.
 struct VerifyReceiptLogTests {
     private let lines = LogLines()
+    private let log: VerifyReceiptLog
+
+    init() { log = VerifyReceiptLog(logger: lines.logger(LogSettings(LogSettings.Values(level: .trace)))) }
 
     @Test(arguments: [
         ("com.apple.Oops", "com.apple.Oops"), (#"a\u0007\u001B[2Jb\u202Ec\nd"#, "a[2Jbcd"),
@@ -21,15 +23,7 @@ struct VerifyReceiptLogTests {
     func `an exception of Apple's is logged in visible characters, and truncated`(
         exception: String, logged: String
     ) throws {
-        let json = #"{"status":21199,"exception":"\#(exception)"}"#
-        let log = VerifyReceiptLog(
-            logger: Logger(label: "test") {
-                JSONLogHandler(
-                    label: $0, level: .trace, clock: { Timestamp(millisecondsSince1970: 0) }, write: lines.append)
-            })
-        log.answered(
-            VerifyReceiptReply(response: try VerifyReceiptResponse(parsing: Array(json.utf8)), head: .blank),
-            to: VerifyReceiptRequest(receipt: [1, 2, 3]), UpstreamEndpoint(.verifyReceipt, .production))
+        log.answered(try Self.reply(exception), to: VerifyReceiptRequest(receipt: [1, 2, 3]), .production)
         #expect(lines.containing(#""exception":"\#(logged)""#).count == 1)
     }
 
@@ -44,24 +38,20 @@ struct VerifyReceiptLogTests {
     ])
     func `an answer that repeats the request is not quoted`(exception: String, isRepeated: Bool) throws {
         #expect(Self.options.isEchoed(in: exception.filter { $0 != "\u{1}" }) == isRepeated)
-        let log = VerifyReceiptLog(
-            logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .trace, write: lines.append) })
-        let escaped = exception.replacing("\u{1}", with: "\\u0001")
-        let json = #"{"status":21199,"exception":"\#(escaped)"}"#
-        let head = ReplyHead(
-            httpStatus: 200, correlationKey: exception.filter { $0 != "\u{1}" }, retryAfter: nil,
-            announcements: EndpointAnnouncements(), receivedAt: Timestamp(millisecondsSince1970: 0), took: .zero)
-        log.answered(
-            VerifyReceiptReply(response: try VerifyReceiptResponse(parsing: Array(json.utf8)), head: head),
-            to: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
-        log.failed(.serverError(head), about: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
+        let reply = try Self.reply(
+            exception.replacing("\u{1}", with: "\\u0001"), correlationKey: exception.filter { $0 != "\u{1}" })
+        log.answered(reply, to: Self.options, .production)
+        log.failed(.serverError(reply.head), about: Self.options, .production)
         let count = lines.containing("(contains request data)").count
         #expect(count == (isRepeated ? 2 : 0), "\(lines.containing(""))")
     }
-}
 
-extension ReplyHead {
-    fileprivate static let blank = ReplyHead(
-        httpStatus: 200, correlationKey: nil, retryAfter: nil,
-        announcements: EndpointAnnouncements(), receivedAt: Timestamp(millisecondsSince1970: 0), took: .zero)
+    /// Returns an answer with an exception, escaped as in JSON.
+    private static func reply(_ exception: String, correlationKey: String? = nil) throws -> VerifyReceiptReply {
+        let json = #"{"status":21199,"exception":"\#(exception)"}"#
+        let head = ReplyHead(
+            httpStatus: 200, correlationKey: correlationKey, retryAfter: nil, announcements: EndpointAnnouncements(),
+            receivedAt: Timestamp(millisecondsSince1970: 0), took: .zero)
+        return VerifyReceiptReply(response: try VerifyReceiptResponse(parsing: Array(json.utf8)), head: head)
+    }
 }
