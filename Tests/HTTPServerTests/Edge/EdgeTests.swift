@@ -10,7 +10,7 @@ import TestSupport
 @testable import Settings
 
 /// Real sockets against a whole gateway. Deadlines are short only where they should pass; every wait is for a response
-/// or for the end of a connection.
+/// or for the end of a connection. `RawRequestTests` has the tables of requests and their problems.
 @Suite("The edge", .timeLimit(.patient))
 struct EdgeTests {
     private var gateway: RunningGateway { .current }
@@ -28,35 +28,9 @@ struct EdgeTests {
         try await eventually { gateway.server.bodyBudget.reserved == 0 }
     }
 
-    @Test(.gateway) func `pipelined requests are answered in order`() async throws {
-        try await RawConnection.with(port: gateway.port) { connection in
-            try await connection.send(
-                post(Self.body, "X-Request-Id: first") + "GET /nope HTTP/1.1\r\nHost: x\r\n\r\n"
-                    + post(Self.body, "X-Request-Id: third"))
-            #expect(try await connection.answer()?.headers["x-request-id"] == "first")
-            #expect(try await connection.answer()?.status == 404)
-            #expect(try await connection.answer()?.headers["x-request-id"] == "third")
-        }
-    }
-
-    /// The problem for each kind of request; `RawRequestTests` has the tables, also byte by byte and pipelined.
-    @Test(arguments: [
-        "rubbish\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-    ])
-    func `malformed requests get 400 and a closed connection`(request: String) async throws {
-        try await expectRefusal(of: request, status: 400, code: "malformed_request")
-    }
-
-    @Test func `a silent connection gets 408`() async throws {
-        try await expectRefusal(of: "", status: 408, code: "request_timeout") {
-            $0.http.deadlines.headers = .milliseconds(50)
-        }
-    }
-
-    @Test func `a header that trickles gets 408`() async throws {
-        try await expectRefusal(of: "POST /v1/verify HTTP/1.1\r\nHost:", status: 408, code: "request_timeout") {
+    @Test(arguments: ["", "POST /v1/verify HTTP/1.1\r\nHost:"])
+    func `a silent connection, and a header that trickles, get 408`(request: String) async throws {
+        try await expectRefusal(of: request, status: 408, code: "request_timeout") {
             $0.http.deadlines.headers = .milliseconds(50)
         }
     }
@@ -93,12 +67,6 @@ struct EdgeTests {
         }
     }
 
-    @Test func `an announced body that is too large gets 413 before it is sent`() async throws {
-        try await expectRefusal(of: head("Content-Length: 2049"), status: 413, code: "body_too_large") {
-            $0.http.limits.body = .kibibytes(2)
-        }
-    }
-
     @Test func `a chunked body that grows too large gets 413`() async throws {
         let chunk = "400\r\n" + String(repeating: " ", count: 1024) + "\r\n"
         try await expectRefusal(
@@ -112,11 +80,6 @@ struct EdgeTests {
             try await connection.send(post(Self.body + padding))
             #expect(try await connection.answer()?.status == 200)
         }
-    }
-
-    @Test func `a header beyond a limit gets 431`() async throws {
-        try await expectRefusal(
-            of: head("X: " + String(repeating: "y", count: 9000)), status: 431, code: "header_too_large")
     }
 
     @Test func `bodies beyond the budget get 503, and other requests do not wait`() async throws {
@@ -147,16 +110,13 @@ struct EdgeTests {
         }
     }
 
-    @Test func `a client that waits for 100 Continue gets it, and other expectations 417`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(head("Content-Length: 18", "Expect: 100-Continue"))
-                #expect(try await connection.answer()?.status == 100)
-                try await connection.send(Self.body)
-                #expect(try await connection.answer()?.status == 200)
-            }
+    @Test(.gateway) func `a client that waits for 100 Continue gets it`() async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(head("Content-Length: 18", "Expect: 100-Continue"))
+            #expect(try await connection.answer()?.status == 100)
+            try await connection.send(Self.body)
+            #expect(try await connection.answer()?.status == 200)
         }
-        try await expectRefusal(of: head("Expect: magic"), status: 417, code: "expectation_failed")
     }
 
     @Test(.gateway) func `a compressed body is refused, and the answer says what to send`() async throws {
@@ -164,21 +124,6 @@ struct EdgeTests {
         #expect(answer?.status == 415 && answer?.headers["accept-encoding"] == "identity")
         #expect(answer?.body.contains(#""code":"unsupported_media_type""#) == true)
         #expect(answer?.body.contains("Content-Encoding is not supported. Send the body uncompressed") == true)
-    }
-
-    @Test(
-        .gateway,
-        arguments: [
-            "POST /v1/verify HTTP/1.0\r\nContent-Length: 0\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
-        ])
-    func `a last request is answered with Connection close`(request: String) async throws {
-        try await RawConnection.with(port: gateway.port) { connection in
-            try await connection.send(request)
-            #expect(try await connection.answer()?.headers["connection"] == "close")
-            #expect(try await connection.isClosed())
-        }
     }
 
     // MARK: - Steps

@@ -9,6 +9,7 @@ import TestSupport
 @testable import ServerTestSupport
 @testable import Settings
 
+/// `RawRequestTests` has the methods and the paths.
 @Suite("POST /v1/verify", .timeLimit(.patient))
 struct VerifyRouteTests {
     private var gateway: RunningGateway { .current }
@@ -16,37 +17,10 @@ struct VerifyRouteTests {
 
     @Test(
         .gateway { $0.http.hostNames = HostNames(["x", "x.example"]) },
-        arguments: [
-            ("GET", "/v1/verify", 405, "method_not_allowed"), ("DELETE", "/v1/verify", 405, "method_not_allowed"),
-            ("PROPFIND", "/v1/verify", 501, "not_implemented"), ("POST", "/v1/verify/", 404, "not_found"),
-            ("GET", "/v1/nope?receipt=x", 404, "not_found"),
-            ("GET", "/livez", 404, "not_found"), ("POST", "//v1/verify", 404, "not_found"),
-            ("POST", "/v1//verify", 404, "not_found"), ("GET", "//v1/verify", 404, "not_found"),
-            ("POST", "http://x.example/v1/verify", 200, nil), ("POST", "HTTPS://x.example:443/v1/verify?x", 200, nil),
-            ("GET", "http://x.example/v1/verify", 405, "method_not_allowed"),
-            ("POST", "http://x.example//v1/verify", 404, "not_found"),
-            ("POST", "http://:", 400, "malformed_request"),
-            ("OPTIONS", "*", 404, "not_found"),
-        ])
-    func `methods and paths`(method: String, path: String, status: Int, code: String?) async throws {
-        let answer = try await gateway.ask("\(method) \(path)", ["Content-Type: application/json"], body: Self.body)
-        #expect(answer?.status == status)
-        if let code { #expect(answer?.body.contains(#""code":"\#(code)""#) == true) }
-        #expect(answer?.headers["allow"] == (status == 405 ? "POST, OPTIONS" : nil))
-    }
-
-    @Test(
-        .gateway { $0.http.hostNames = HostNames(["x", "x.example"]) },
         arguments: ["/", "http://x.example", "http://x.example?/v1/verify"])
     func `the root has a health check and nothing else`(target: String) async throws {
         let answer = try await gateway.post(target, body: Self.body)
         #expect(answer?.status == 405 && answer?.headers["allow"] == "GET, HEAD, OPTIONS")
-    }
-
-    @Test(.gateway) func `OPTIONS lists the methods`() async throws {
-        let answer = try await gateway.ask("OPTIONS /v1/verify")
-        #expect(answer?.status == 204)
-        #expect(answer?.headers["allow"] == "POST, OPTIONS")
     }
 
     @Test(

@@ -66,12 +66,15 @@ struct RawRequestTests {
                 try await connection.send(request.text)
             }
             if request.endsInput { connection.finishSending() }
-            for expected in request.outcome.answers {
+            for (number, expected) in request.outcome.answers.enumerated() {
                 let answer = try await connection.answer(toHead: !expected.hasBody)
                 #expect(answer?.status == expected.status, "\(request)")
                 guard let answer, answer.status >= 200 else { continue }
-                #expect(answer.headers["date"]?.hasSuffix(" GMT") == true, "RFC 9110 §6.6.1: \(request)")
-                #expect(answer.body.isEmpty != expected.hasBody, "\(request)")
+                check(answer, expected, to: request)
+                let isLast = number == request.outcome.answers.count - 1
+                guard !isLast || !request.endsInput else { continue }
+                let isClosing = answer.headers["connection"] == "close"
+                #expect(isClosing == (isLast && !request.outcome.isOpen), "RFC 9112 §9.6: \(request)")
             }
             if request.outcome.isOpen {
                 try await connection.send(probe + "probe\r\n\r\n")
@@ -80,6 +83,23 @@ struct RawRequestTests {
             #expect(try await connection.isClosed(), "\(request)")
         }
     }
+
+    private static func check(_ answer: RawAnswer, _ expected: RawRequest.Answer, to request: RawRequest) {
+        #expect(answer.headers["date"]?.hasSuffix(" GMT") == true, "RFC 9110 §6.6.1: \(request)")
+        #expect(answer.body.isEmpty != expected.hasBody, "\(request)")
+        let allowed = [204, 405].contains(answer.status) ? "POST, OPTIONS" : nil
+        #expect(answer.headers["allow"] == allowed, "RFC 9110 §10.2.1: \(request)")
+        guard let code = codes[answer.status] else { return }
+        #expect(answer.headers["content-type"] == "application/problem+json", "\(request)")
+        #expect(!expected.hasBody || answer.body.contains(#""code":"\#(code.rawValue)""#), "\(request): \(answer.body)")
+    }
+
+    /// The code of the problem that each status has.
+    private static let codes: [Int: Problem.Code] = [
+        400: .malformedRequest, 403: .foreignOrigin, 404: .notFound, 405: .methodNotAllowed, 413: .bodyTooLarge,
+        414: .targetTooLong, 415: .unsupportedMediaType, 417: .expectationFailed, 421: .misdirectedRequest,
+        431: .headerTooLarge, 501: .notImplemented, 505: .versionNotSupported,
+    ]
 
     /// HAProxy rejects some of the requests itself, and repairs others, as the tables say. A rejected request must not
     /// be served, and no response may go to another request.
