@@ -67,10 +67,10 @@ struct EventSite: Surroundings {
         func next() -> Int64 { last.add(1, ordering: .relaxed).newValue }
     }
 
-    /// Runs a listener for one route around `body`, which gets its port.
+    /// Runs a listener for one route around `body`, which gets its port. It has no clients unless some are given.
     static func listen(
-        to route: Route, _ access: CurrentAccess, answer: Duration = .seconds(3600),
-        isolation: isolated (any Actor)? = #isolation,
+        to route: Route, _ access: CurrentAccess = CurrentAccess(Access(AccessRules(clients: []))),
+        answer: Duration = .seconds(3600), isolation: isolated (any Actor)? = #isolation,
         _ body: (Int) async throws -> Void
     ) async throws {
         var http = HTTPConfiguration()

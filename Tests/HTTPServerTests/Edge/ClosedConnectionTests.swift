@@ -4,7 +4,6 @@ import HTTPTypes
 import Testing
 import TestSupport
 
-@testable import Clients
 @testable import Customers
 @testable import HTTPServer
 @testable import Resilience
@@ -13,8 +12,6 @@ import TestSupport
 /// The ends of waits whose clients have closed their half of the connection.
 @Suite(.timeLimit(.patient)) struct ClosedConnectionTests {
     private var site: EventSite { .current }
-    private static let access = CurrentAccess(
-        Access(AccessRules(clients: [], pepper: RunningGateway.pepper)))
 
     /// A route that answers when it is released, or when its wait is cancelled.
     private struct WaitingRoute {
@@ -37,7 +34,7 @@ import TestSupport
     @Test(arguments: [true, false])
     func `only a wait for something to happen ends with its client`(endsWithClient: Bool) async throws {
         let waiting = WaitingRoute(endsWithClient: endsWithClient)
-        try await EventSite.listen(to: waiting.route, Self.access) { port in
+        try await EventSite.listen(to: waiting.route) { port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
                 for await _ in waiting.hasBegun.stream {}
@@ -51,7 +48,7 @@ import TestSupport
 
     @Test func `a client that is gone when its wait begins waits for nothing`() async throws {
         let waiting = WaitingRoute(endsWithClient: true)
-        try await EventSite.listen(to: waiting.route, Self.access) { port in
+        try await EventSite.listen(to: waiting.route) { port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
                 connection.finishSending()

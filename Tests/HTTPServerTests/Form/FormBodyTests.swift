@@ -25,10 +25,6 @@ struct FormBodyTests {
         var testDescription: String { String(body.prefix(60)) }
     }
 
-    /// `--+/v7+/` in base64: bytes whose text has both special characters.
-    private static let special: [UInt8] = [0xFB, 0xEF, 0xFF, 0xBE, 0xFE]
-    private static let long = [UInt8](repeating: 0xFB, count: 300)
-
     @Test(arguments: wellFormed + credentials + receipts) func `a body is read`(_ test: Case) {
         let bytes = Array(test.body.utf8)
         let form = FormBody(bytes.span)

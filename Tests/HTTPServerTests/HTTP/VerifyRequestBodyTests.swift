@@ -140,14 +140,8 @@ struct VerifyRequestBodyTests {
     }
 
     private static let conflicts: [(String, String, JSONFault.Rule)] = [
-        (
-            #"{"receipt":"","signed_transactions":[""]}"#, "receipt",
-            .notAccepted(#"absent beside "signed_transactions""#)
-        ),
-        (
-            #"{"signed_transactions":[""],"receipt":""}"#, "receipt",
-            .notAccepted(#"absent beside "signed_transactions""#)
-        ),
+        (#"{"receipt":"","signed_transactions":[""]}"#, "receipt", apart),
+        (#"{"signed_transactions":[""],"receipt":""}"#, "receipt", apart),
         (#"{"receipt":"","signed_renewal_infos":[""]}"#, "signed_renewal_infos", together),
         (#"{"receipt":"","signed_renewal_infos":[]}"#, "signed_renewal_infos", together),
         (#"{"receipt":"","app_transaction":""}"#, "app_transaction", together),
@@ -185,10 +179,7 @@ struct VerifyRequestBodyTests {
         (#"{"transaction_id":""}"#, JSONFault(.notAccepted("a non-empty text"), field: "transaction_id", at: 18)),
         (#"{"transaction_id":12}"#, wrongType(.string, .number, "transaction_id", 18)),
         (#"{"transaction_id":["1"]}"#, wrongType(.string, .array, "transaction_id", 18)),
-        (
-            #"{"transaction_id":"1","transaction_id":"1"}"#,
-            JSONFault(.duplicateField, field: "transaction_id", at: 23)
-        ),
+        (#"{"transaction_id":"1","transaction_id":"1"}"#, JSONFault(.duplicateField, field: "transaction_id", at: 23)),
     ])
     func `an ID is one text`(json: String, fault: JSONFault) {
         #expect(throws: fault) { try VerifyRequestBody(json) }
@@ -207,6 +198,7 @@ struct VerifyRequestBodyTests {
         }
     }
 
+    private static let apart = JSONFault.Rule.notAccepted(#"absent beside "signed_transactions""#)
     private static let together = JSONFault.Rule.notAccepted(#"sent together with "signed_transactions""#)
 
     @Test(arguments: ["signed_transactions", "signed_renewal_infos"])
@@ -299,14 +291,8 @@ struct VerifyRequestBodyTests {
         (#"{"max_age":-1}"#, age), (#"{"max_age":31536001}"#, age),
         (#"{"mode":"remote"}"#, JSONFault(.notAccepted(#""auto", "local" or "apple""#), field: "mode", at: 8)),
         (#"{"bundle_id":""}"#, JSONFault(.notAccepted("a non-empty text"), field: "bundle_id", at: 13)),
-        (
-            #"{"bundle_id":"\#(String(repeating: "x", count: 257))"}"#,
-            JSONFault(.textTooLong(maximumBytes: 256), field: "bundle_id", at: 14)
-        ),
-        (
-            #"{"bundle_id":"\#(String(repeating: "\\u0078", count: 257))"}"#,
-            JSONFault(.textTooLong(maximumBytes: 256), field: "bundle_id", at: 14)
-        ),
+        (#"{"bundle_id":"\#(String(repeating: "x", count: 257))"}"#, tooLong),
+        (#"{"bundle_id":"\#(String(repeating: "\\u0078", count: 257))"}"#, tooLong),
         ("{\"receipt\":\"a\nb\"}", JSONFault(.controlCharacter, field: "receipt", at: 13)),
         ("{\"receipt\":\"a\u{0}b\"}", JSONFault(.controlCharacter, field: "receipt", at: 13)),
         (#"{"receipt":"a\xb"}"#, JSONFault(.invalidEscape, field: "receipt", at: 13)),
@@ -316,6 +302,7 @@ struct VerifyRequestBodyTests {
         (#"{"receipt":"\ude00"}"#, JSONFault(.loneSurrogate, field: "receipt", at: 12)),
     ]
 
+    private static let tooLong = JSONFault(.textTooLong(maximumBytes: 256), field: "bundle_id", at: 14)
     private static let age = JSONFault(.notAccepted("between 0 and 31536000 seconds"), field: "max_age", at: 11)
 
     private static func boolean(_ position: Int) -> JSONFault {

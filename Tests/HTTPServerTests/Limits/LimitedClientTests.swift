@@ -176,8 +176,9 @@ struct LimitedClientTests {
     }
 
     @Test func `behind a proxy each client has one bucket, and cannot choose another`() async throws {
+        let proxies = try AddressRanges(configuration: "127.0.0.0/8")
         try await Self.with(limits: Self.perAddress) {
-            $0.http.remoteAddresses.trustedProxies = try AddressRanges(configuration: "127.0.0.0/8")
+            $0.http.remoteAddresses.trustedProxies = proxies
         } _: { site in
             let callers = try await site.statuses(["X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 192.0.2.2"])
             #expect(callers == [200, 200])
@@ -192,8 +193,9 @@ struct LimitedClientTests {
     }
 
     @Test func `requests without a readable address share the proxy's bucket`() async throws {
+        let proxy = try AddressRanges(configuration: "127.0.0.1")
         try await Self.with(limits: Self.perAddress) {
-            $0.http.remoteAddresses.trustedProxies = try AddressRanges(configuration: "127.0.0.1")
+            $0.http.remoteAddresses.trustedProxies = proxy
         } _: { site in
             let statuses = try await site.statuses([
                 "X-Forwarded-For: \(String(repeating: ",", count: 8000))", "X-Forwarded-For: unknown",
@@ -230,19 +232,13 @@ struct LimitedClientTests {
     }
 
     fileprivate static func with(
-        limits: String, _ change: (inout GatewayConfiguration) throws -> Void = { _ in },
+        limits: String, _ change: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (Site) async throws -> Void
     ) async throws {
         let key = APIKey.random()
-        var changed = GatewayConfiguration()
-        try change(&changed)
-        let http = changed.http
-        try await RunningGateway.withClient(key, "apps: [com.example.a, com.example.b]", "limits: \(limits)") {
-            $0.http.remoteAddresses = http.remoteAddresses
-            $0.http.sendsLegacyRateLimitFields = http.sendsLegacyRateLimitFields
-        } _: { gateway in
-            try await body(Site(gateway: gateway, key: key))
-        }
+        try await RunningGateway.withClient(
+            key, "apps: [com.example.a, com.example.b]", "limits: \(limits)", change: change
+        ) { try await body(Site(gateway: $0, key: key)) }
     }
 }
 

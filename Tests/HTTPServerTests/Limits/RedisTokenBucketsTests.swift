@@ -125,25 +125,20 @@ struct RedisTokenBucketsTests {
 
     // MARK: - Answers
 
-    @Test(arguments: [
+    private static let errors: [Result<RedisValue, RedisError>] = [
         RedisError.timeout, .notConnected, .refused(RedisRefusal(line: "NOAUTH Authentication required.")),
         .refused(RedisRefusal(line: "NOPERM this user has no permissions")),
         .refused(RedisRefusal(line: "OOM command not allowed")), .protocolViolation,
-    ])
-    func `an error of Redis is a fault`(error: RedisError) async {
-        let buckets = RedisTokenBuckets(redis: TestRedis([.failure(error)]), names: .test)
-        await #expect(throws: SharedBucketsFault()) {
-            try await buckets.take(order(.init(charge: RateCharge(Self.bucket))))
-        }
-    }
+    ].map { .failure($0) }
 
-    @Test(arguments: [
+    private static let invalidReplies: [Result<RedisValue, RedisError>] = [
         [], [1], [1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [2, 1, 0, 0, 0], [1, 1, 1, 0, 0], [-1, 1, 0, 0, 0],
         [1, 1, 0, -1, 0],
-    ])
-    func `an invalid reply is an error`(numbers: [Int64]) async {
-        let reply = RedisValue.array(numbers.map { .integer($0) })
-        let buckets = RedisTokenBuckets(redis: TestRedis([.success(reply)]), names: .test)
+    ].map { numbers in .success(.array(numbers.map { .integer($0) })) }
+
+    @Test(arguments: errors + invalidReplies)
+    func `an error of Redis and an invalid reply are faults`(result: Result<RedisValue, RedisError>) async {
+        let buckets = RedisTokenBuckets(redis: TestRedis([result]), names: .test)
         await #expect(throws: SharedBucketsFault()) {
             try await buckets.take(order(.init(charge: RateCharge(Self.bucket))))
         }
