@@ -60,6 +60,20 @@ extension StoredEventSamples {
     }
 }
 
+extension DeliveryStore {
+    /// Takes a queue for the lease of the samples.
+    func acquire(_ queue: DeliveryQueue = StoredEventSamples.queue) async throws -> DeliveryState? {
+        try await acquire(queue, for: StoredEventSamples.lease)
+    }
+
+    /// Saves changes of a queue; without changes it renews the lease only.
+    func save(
+        _ queue: DeliveryQueue = StoredEventSamples.queue, _ edit: (inout DeliveryChanges) -> Void = { _ in }
+    ) async throws {
+        try await save(StoredEventSamples.changes(edit), of: queue, renewing: StoredEventSamples.lease)
+    }
+}
+
 extension NotificationStage {
     private static let append = RedisScript(
         EventScripts.append + "appendEvent(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]) return 1")

@@ -21,7 +21,7 @@ import TestSupport
 
     @Test(.redis) func `dead deliveries are listed, and delivered again on request`() async throws {
         let worker = stage.deliveries(), operators = stage.deliveries()
-        _ = try await worker.acquire(Self.queue, for: Self.lease)
+        _ = try await worker.acquire()
         let changes = Samples.changes { $0.dead = (1...4).map { Samples.dead($0) } }
         try await worker.save(changes, of: Self.queue, renewing: Self.lease)
         // After a lost reply.
@@ -29,48 +29,42 @@ import TestSupport
         #expect(try await operators.dead(Self.queue, maximum: 2) == [Samples.dead(4), Samples.dead(3)])
         #expect(try await operators.dead(Self.queue, maximum: 100).count == 4)
         #expect(try await operators.redeliver(Self.queue, eventID: "evt_other") == 0)
-        try await worker.save(DeliveryChanges(), of: Self.queue, renewing: Self.lease)
+        try await worker.save()
         #expect(try await operators.redeliver(Self.queue, eventID: Samples.dead(2).eventID) == 1)
-        await #expect(throws: DeliveryStoreFault.leaseLost) {
-            try await worker.save(DeliveryChanges(), of: Self.queue, renewing: Self.lease)
-        }
-        let held = try #require(try await worker.acquire(Self.queue, for: Self.lease)?.held)
+        await #expect(throws: DeliveryStoreFault.leaseLost) { try await worker.save() }
+        let held = try #require(try await worker.acquire()?.held)
         #expect(held.map(\.position) == [Samples.position(2)] && held[0].chain == "chain 2")
         #expect(held[0].attempts == 0 && held[0].firstAttempt == nil)
         #expect(held[0].nextAttempt.map { $0 <= Samples.dead(2).time } == true)
         #expect(try await operators.redeliver(Self.queue, eventID: nil) == 3)
         #expect(try await operators.dead(Self.queue, maximum: 100).isEmpty)
-        #expect(try await worker.acquire(Self.queue, for: Self.lease)?.held.count == 4)
+        #expect(try await worker.acquire()?.held.count == 4)
     }
 
     @Test(.redis) func `the dead deliveries of a queue are bounded by number and age`() async throws {
         let store = stage.deliveries(), maximum = UInt64(RedisDeliveryStore.Limits.dead)
-        _ = try await store.acquire(Self.queue, for: Self.lease)
-        let old = Samples.changes { $0.dead = [Samples.dead(1, milliseconds: 1)] }
-        try await store.save(old, of: Self.queue, renewing: Self.lease)
+        _ = try await store.acquire()
+        try await store.save { $0.dead = [Samples.dead(1, milliseconds: 1)] }
         #expect(try await store.dead(Self.queue, maximum: 10).isEmpty)
-        let many = Samples.changes { $0.dead = (1...maximum + 1).map { Samples.dead($0) } }
-        try await store.save(many, of: Self.queue, renewing: Self.lease)
+        try await store.save { $0.dead = (1...maximum + 1).map { Samples.dead($0) } }
         let dead = try await store.dead(Self.queue, maximum: 2 * Int(maximum))
         #expect(dead.map(\.position.number) == (2...maximum + 1).reversed())
     }
 
     @Test(.redis) func `the marked chains of a queue are bounded`() async throws {
         let store = stage.deliveries(), maximum = RedisDeliveryStore.Limits.gaps
-        _ = try await store.acquire(Self.queue, for: Self.lease)
-        let first = Samples.changes { $0.gapsAdded = ["first"] }
-        try await store.save(first, of: Self.queue, renewing: Self.lease)
+        _ = try await store.acquire()
+        try await store.save { $0.gapsAdded = ["first"] }
         // Encrypting them takes longer than the millisecond that the times differ by.
-        let many = Samples.changes { $0.gapsAdded = Set((1...maximum).map { "\($0)" }) }
-        try await store.save(many, of: Self.queue, renewing: Self.lease)
+        try await store.save { $0.gapsAdded = Set((1...maximum).map { "\($0)" }) }
         await store.release(Self.queue)
-        let gaps = try #require(try await store.acquire(Self.queue, for: Self.lease)?.gaps)
+        let gaps = try #require(try await store.acquire()?.gaps)
         #expect(gaps.count == maximum * 7 / 8 && !gaps.contains("first"))
     }
 
     @Test(.redis) func `events that were removed from the log are not counted as unread`() async throws {
         let store = stage.deliveries(), log = NotificationKeys(Samples.partition).events.text
-        _ = try await store.acquire(Self.queue, for: Self.lease)
+        _ = try await store.acquire()
         for number in 1...5 { try await stage.append(Samples.event(number)) }
         try stage.server.ask("XTRIM", log, "MAXLEN", "2")
         #expect(await store.survey([Self.queue])?.first?.unread == 2)
@@ -80,15 +74,14 @@ import TestSupport
         let store = stage.deliveries()
         let gone = DeliveryQueue(endpoint: "shop/gone", partition: Samples.partition, stream: .events)
         for queue in [gone, Self.queue] {
-            _ = try await store.acquire(queue, for: Self.lease)
-            let changes = Samples.changes { changes in
+            _ = try await store.acquire(queue)
+            try await store.save(queue) { changes in
                 (changes.held, changes.dead, changes.gapsAdded) = ([Samples.held(1)], [Samples.dead(2)], ["chain"])
             }
-            try await store.save(changes, of: queue, renewing: Self.lease)
             await store.release(queue)
         }
         #expect(try stage.server.ask("ZADD", Self.keys.queues.text, "1", DeliveryKeys(gone).queue.text) == "0")
-        let state = try #require(try await store.acquire(Self.queue, for: Self.lease))
+        let state = try #require(try await store.acquire())
         #expect(state.held.count == 1 && state.gaps == ["chain"])
         let names = try stage.server.ask("KEYS", "*").split(separator: "\n").map(String.init)
         #expect(Set(names) == Set((DeliveryKeys.all(of: Self.keys.queue) + [Self.keys.queues]).map(\.text)))
@@ -100,39 +93,36 @@ import TestSupport
         let first = StoreSamples.firstKey, second = StoreSamples.secondKey
         let before = stage.deliveries(keys: first), during = stage.deliveries(keys: "\(second),\(first)")
         let after = stage.deliveries(keys: second)
-        _ = try await before.acquire(Self.queue, for: Self.lease)
-        let changes = Samples.changes { changes in
+        _ = try await before.acquire()
+        try await before.save { changes in
             changes.position = Samples.position(5)
             (changes.held, changes.dead) = ([Samples.held(1), Samples.held(2)], [Samples.dead(3)])
             changes.gapsAdded = ["kept", "ended"]
         }
-        try await before.save(changes, of: Self.queue, renewing: Self.lease)
         await before.release(Self.queue)
-        let state = try #require(try await during.acquire(Self.queue, for: Self.lease))
+        let state = try #require(try await during.acquire())
         #expect(state.held == [Samples.held(1), Samples.held(2)] && state.gaps == ["kept", "ended"])
         #expect(try await during.dead(Self.queue, maximum: 10) == [Samples.dead(3)])
-        let more = Samples.changes { ($0.held, $0.gapsRemoved) = ([Samples.held(1, attempts: 2)], ["ended"]) }
-        try await during.save(more, of: Self.queue, renewing: Self.lease)
+        try await during.save { ($0.held, $0.gapsRemoved) = ([Samples.held(1, attempts: 2)], ["ended"]) }
         await during.release(Self.queue)
-        let last = try #require(try await after.acquire(Self.queue, for: Self.lease))
+        let last = try #require(try await after.acquire())
         // The unreadable one is not lost: the log has the event.
         #expect(last.position == Samples.position(5) && last.held.map(\.position) == [1, 2].map(Samples.position))
         #expect(last.held[0] == Samples.held(1, attempts: 2) && last.held[1].chain != "chain")
         #expect(try await !Samples.isAcquired(by: before))
         await after.release(Self.queue)
-        #expect(try await before.acquire(Self.queue, for: Self.lease)?.gaps == ["kept"])
+        #expect(try await before.acquire()?.gaps == ["kept"])
     }
 
     @Test(.redis) func `nothing about a customer is readable, and no key expires`() async throws {
         let store = stage.deliveries()
         try await stage.append(Samples.event(7))
         try await stage.relay(NotificationSamples.record("notification"))
-        _ = try await store.acquire(Self.queue, for: Self.lease)
-        let changes = Samples.changes { changes in
+        _ = try await store.acquire()
+        try await store.save { changes in
             (changes.held, changes.dead) = ([Samples.held(1, chain: "customer")], [Samples.dead(2)])
             changes.gapsAdded = ["customer"]
         }
-        try await store.save(changes, of: Self.queue, renewing: Self.lease)
         let secrets = ["customer", "evt_", "chain", "timeout", "renewed", "shop", Samples.bundleID]
         #expect(try await stage.expectNothingReadable(of: secrets).count == 8)
     }
@@ -142,12 +132,11 @@ import TestSupport
         let store = stage.deliveries()
         try stage.server.ask("CONFIG", "SET", "maxmemory", "1")
         #expect(try await Samples.isAcquired(by: store))
-        let changes = Samples.changes { changes in
+        try await store.save { changes in
             changes.position = Samples.position(2)
             (changes.held, changes.gapsAdded) = ([Samples.held(1)], ["chain"])
         }
-        try await store.save(changes, of: Self.queue, renewing: Self.lease)
-        #expect(try await store.acquire(Self.queue, for: Self.lease)?.held == [Samples.held(1)])
+        #expect(try await store.acquire()?.held == [Samples.held(1)])
     }
 
     @Test func `all keys of a queue are on one node of a cluster`() async throws {
@@ -157,13 +146,12 @@ import TestSupport
             let partitions = AppPartition.all(of: Samples.bundleID)
             let queues = partitions.map { DeliveryQueue(endpoint: "shop/crm", partition: $0, stream: .events) }
             for queue in queues {
-                _ = try await store.acquire(queue, for: Self.lease)
+                _ = try await store.acquire(queue)
                 try await stage.append(Samples.event(1), to: queue.partition)
-                let changes = Samples.changes { changes in
+                try await store.save(queue) { changes in
                     (changes.held, changes.dead) = ([Samples.held(1)], [Samples.dead(2)])
                     changes.gapsAdded = ["chain"]
                 }
-                try await store.save(changes, of: queue, renewing: Self.lease)
                 #expect(try await store.redeliver(queue, eventID: nil) == 1)
                 try await store.rewind(queue, to: .start)
                 try await store.enable(queue)
@@ -178,7 +166,7 @@ import TestSupport
         let store = stage.deliveries()
         for step in 1...2 {
             try stage.server.ask("SCRIPT", "FLUSH")
-            _ = try await store.acquire(Self.queue, for: Self.lease)
+            _ = try await store.acquire()
             try stage.server.ask("SCRIPT", "FLUSH")
             #expect(await store.survey([Self.queue, Self.queue])?.count == 2, "step \(step)")
             #expect(await stage.eventLog().read([EventQuery(Samples.partition, after: .start, maximum: 1)]) != nil)

@@ -103,7 +103,7 @@ import TestSupport
         #expect(after.deadLetters == before.deadLetters)
         let left = try await RedisSearch(stage.redis).keys(naming: Self.other.originalTransactionID)
         for kind in [":pending", ":dead", ":relay"] { #expect(left.contains { $0.hasSuffix(kind) }, "\(kind)") }
-        let waiting = try await stage.deliveries().acquire(Self.other.queue, for: .seconds(30))
+        let waiting = try await stage.deliveries().acquire(Self.other.queue)
         #expect(waiting?.held.map(\.chain) == [Self.other.chain.deliveryName])
         #expect(waiting?.gaps == [Self.other.chain.deliveryName])
         let dead = try await stage.deliveries().dead(Self.other.queue, maximum: 10)
@@ -146,14 +146,12 @@ import TestSupport
     @Test(.redis) func `a worker with the lease reads its queue anew`() async throws {
         let cache = stage.cache(), worker = stage.deliveries()
         try await Self.customer.write(to: stage, cache)
-        let state = try #require(try await worker.acquire(Self.customer.queue, for: .seconds(30)))
+        let state = try #require(try await worker.acquire(Self.customer.queue))
         _ = try await Self.erase(stage.erasure(cache), [Self.customer.originalTransactionID])
-        var late = DeliveryChanges()
-        late.held = state.held
         await #expect(throws: DeliveryStoreFault.leaseLost) {
-            try await worker.save(late, of: Self.customer.queue, renewing: .seconds(30))
+            try await worker.save(Self.customer.queue) { $0.held = state.held }
         }
-        let anew = try #require(try await worker.acquire(Self.customer.queue, for: .seconds(30)))
+        let anew = try #require(try await worker.acquire(Self.customer.queue))
         #expect(anew.held.isEmpty && anew.gaps.isEmpty && anew.position == state.position)
     }
 
@@ -163,7 +161,7 @@ import TestSupport
         _ = try await stage.redis.send(RedisCommand("XTRIM", key: log, "MAXLEN", 0))
         let count = try await Self.erase(stage.erasure(cache), [Self.customer.originalTransactionID])
         #expect(count[.events] == nil && count[.deliveries] == 1)
-        let state = try #require(try await stage.deliveries().acquire(Self.customer.queue, for: .seconds(30)))
+        let state = try #require(try await stage.deliveries().acquire(Self.customer.queue))
         #expect(state.held.isEmpty && state.gaps.isEmpty)
     }
 
