@@ -60,6 +60,13 @@ extension JobStore {
     }
 }
 
+extension JobCreation {
+    /// The ID of the job that a request joined; nil if it created one.
+    var joinedID: String? {
+        if case .joined(let job) = self { job.id } else { nil }
+    }
+}
+
 extension NotificationStage {
     func jobs(
         keys: String = StoreSamples.firstKey, _ edit: (inout JobRules) -> Void = { _ in },

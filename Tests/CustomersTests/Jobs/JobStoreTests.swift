@@ -14,11 +14,6 @@ import TestSupport
 @Suite(.timeLimit(.patient)) struct JobStoreTests {
     typealias Samples = JobSamples
 
-    /// The ID in the answer to a creation; nil if it created the job.
-    private func joined(_ creation: JobCreation) -> String? {
-        if case .joined(let job) = creation { job.id } else { nil }
-    }
-
     // MARK: Creation
 
     @Test(.redis, arguments: StoreKind.allCases)
@@ -65,7 +60,7 @@ import TestSupport
     func `the same request of the same client joins its waiting job`(kind: StoreKind) async throws {
         let store = SharedJobs(kind).store
         _ = try await store.create(Samples.job("ver_1"), key: nil)
-        #expect(joined(try await store.create(Samples.job("ver_2"), key: nil)) == "ver_1")
+        #expect(try await store.create(Samples.job("ver_2"), key: nil).joinedID == "ver_1")
         #expect(try await store.create(Samples.job("ver_3", client: "another"), key: nil) == .created)
         #expect(try await store.create(Samples.job("ver_4", Samples.request(2)), key: nil) == .created)
         #expect(await store.survey()?.waiting == 3)
@@ -79,7 +74,7 @@ import TestSupport
         let store = SharedJobs(kind).store, request = Samples.request()
         #expect(try await store.job(withKey: "k", for: request, of: Samples.client) == nil)
         _ = try await store.create(Samples.job("ver_1"), key: "k")
-        #expect(joined(try await store.create(Samples.job("ver_2"), key: "k")) == "ver_1")
+        #expect(try await store.create(Samples.job("ver_2"), key: "k").joinedID == "ver_1")
         #expect(try await store.job(withKey: "k", for: request, of: Samples.client)?.id == "ver_1")
         #expect(try await store.job(withKey: "k", for: request, of: "another") == nil)
         await #expect(throws: JobRefusal.keyReused) {
@@ -90,7 +85,7 @@ import TestSupport
         }
         let taken = try #require(try await store.takeOne())
         #expect(try await store.end(taken, .done, result: Samples.result("done")))
-        #expect(joined(try await store.create(Samples.job("ver_2"), key: "k")) == "ver_1")
+        #expect(try await store.create(Samples.job("ver_2"), key: "k").joinedID == "ver_1")
         #expect(try await store.job(withKey: "k", for: request, of: Samples.client)?.status == .done)
         await #expect(throws: JobRefusal.keyReused) {
             try await store.create(Samples.job("ver_2", Samples.request(2)), key: "k")
@@ -102,12 +97,11 @@ import TestSupport
         let jobs = SharedJobs(kind), store = jobs.store, request = Samples.request(), maximum = JobRules.Limits.keys
         _ = try await store.create(Samples.job("ver_1"), key: "k1")
         for number in 2...maximum {
-            let creation = try await store.create(Samples.job("ver_2"), key: "k\(number)")
-            #expect(joined(creation) == "ver_1")
+            #expect(try await store.create(Samples.job("ver_2"), key: "k\(number)").joinedID == "ver_1")
         }
         await #expect(throws: JobRefusal.tooManyKeys) { try await store.create(Samples.job("ver_2"), key: "one more") }
-        #expect(joined(try await store.create(Samples.job("ver_2"), key: nil)) == "ver_1")
-        #expect(joined(try await store.create(Samples.job("ver_2"), key: "k1")) == "ver_1")
+        #expect(try await store.create(Samples.job("ver_2"), key: nil).joinedID == "ver_1")
+        #expect(try await store.create(Samples.job("ver_2"), key: "k1").joinedID == "ver_1")
         if let redis = jobs.redis { #expect(try redis.server.ask("HLEN", JobKeys.same) == "\(maximum + 1)") }
         for isEnded in [false, true] {
             if isEnded {
