@@ -20,29 +20,46 @@ struct Exchange: Sendable {
 
     /// Sends a request and collects bytes until the answer is complete, the connection ends or the time is over.
     func send(_ request: ByteBuffer) async throws(LoadRunError) -> Reply {
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let done = loop.makePromise(of: Reply.self)
         let tls = try TLSClient(target, trust)
         do {
-            let channel = try await ClientBootstrap(group: loop).connectTimeout(TimeAmount(timeout))
-                .channelInitializer { [maximumBodyBytes] channel in
+            let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connectTimeout(TimeAmount(timeout))
+                .connect(host: target.host, port: target.port) { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        let collector = AnswerCollector(maximumBodyBytes, done)
                         try tls?.add(to: channel)
-                        try channel.pipeline.syncOperations.addHandler(collector)
+                        return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                     }
                 }
-                .connect(host: target.host, port: target.port).get()
-            loop.scheduleTask(in: TimeAmount(timeout)) { channel.close(promise: nil) }
-            try await channel.writeAndFlush(request)
-        } catch {
-            done.fail(error)
-        }
-        do {
-            return try await done.futureResult.get()
+            let channel = connection.channel
+            channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) { channel.close(promise: nil) }
+            return try await connection.executeThenClose { incoming, outgoing in
+                // A server may answer and close before it has read the whole request.
+                try? await outgoing.write(request)
+                return try await reply(incoming)
+            }
         } catch {
             throw LoadRunError(error, connectingTo: target)
         }
+    }
+
+    /// Keeps everything until one answer is complete.
+    private func reply(_ incoming: NIOAsyncChannelInboundStream<ByteBuffer>) async throws -> Reply {
+        var limits = AnswerLimits(), reply = Reply()
+        (limits.maximumBodyBytes, limits.openingBytes) = (maximumBodyBytes, maximumBodyBytes)
+        var reader = AnswerReader(limits: limits)
+        do {
+            for try await bytes in incoming {
+                reply.bytes.writeImmutableBuffer(bytes)
+                var position = 0
+                reply.answer = try reader.next(bytes.readableBytesUInt8Span, &position)
+                if reply.answer != nil { break }
+            }
+            if reply.answer == nil { reply.answer = try reader.end() }
+        } catch {
+            if reply.bytes.readableBytes == 0 { throw error }
+        }
+        reply.body = reader.opening
+        return reply
     }
 
     func get() async throws(LoadRunError) -> Reply {
@@ -72,46 +89,4 @@ struct Exchange: Sendable {
     }
 
     private static let maximumShownBytes = 16 << 10
-}
-
-/// Keeps everything until one answer is complete.
-private final class AnswerCollector: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private var reader: AnswerReader
-    private var reply = Exchange.Reply()
-    private var failure: (any Error)?
-    private let done: EventLoopPromise<Exchange.Reply>
-
-    init(_ maximumBodyBytes: Int, _ done: EventLoopPromise<Exchange.Reply>) {
-        var limits = AnswerLimits()
-        (limits.maximumBodyBytes, limits.openingBytes) = (maximumBodyBytes, maximumBodyBytes)
-        reader = AnswerReader(limits: limits)
-        self.done = done
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data)
-        guard reply.answer == nil else { return }
-        reply.bytes.writeImmutableBuffer(bytes)
-        var position = 0
-        do throws(AnswerFault) {
-            reply.answer = try reader.next(bytes.readableBytesUInt8Span, &position)
-            if reply.answer != nil { context.close(promise: nil) }
-        } catch {
-            context.close(promise: nil)
-        }
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        if let failure, reply.bytes.readableBytes == 0 { return done.fail(failure) }
-        if reply.answer == nil { reply.answer = try? reader.end() }
-        reply.body = reader.opening
-        done.succeed(reply)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        failure = error
-        context.close(promise: nil)
-    }
 }
