@@ -46,7 +46,7 @@ struct RunComparisonTests {
 
     @Test func `the warm-up does not count`() {
         var cold = Self.twin
-        for index in 0..<3 { cold.timeline[index].p50 = 5000 }
+        for index in 0..<3 { cold.timeline[index].p50Ms = 5000 }
         #expect(RunComparison(Self.calm, cold).figures == RunComparison(Self.calm, Self.twin).figures)
         #expect(cold.measuredSeconds.map(\.second) == Array(0..<30))
         // Nor does the time after the end.
@@ -70,7 +70,7 @@ struct RunComparisonTests {
         pear.plan = RunResult.Plan(
             url: "http://other", loop: .closed, arrival: .constant, warmupSeconds: 4, connections: 1, workers: 1,
             keys: 1,
-            zipf: 0, seed: 99, timeoutMilliseconds: 1)
+            zipf: 0, seed: 99, timeoutMs: 1)
         pear.environment.cpu = "Other"
         pear.verdict = .generatorOverloaded
         let comparison = RunComparison(Self.calm, pear)
@@ -87,14 +87,14 @@ struct RunComparisonTests {
     // MARK: - What is printed
 
     @Test func `the table has a line for each figure`() throws {
-        let lines = ComparisonTable(comparison: RunComparison(Self.calm, Self.slow)).text.split(separator: "\n")
+        let lines = RunComparison(Self.calm, Self.slow).text.split(separator: "\n")
         let p50 = try #require(lines.first { $0.contains("response p50 ms") })
         #expect(p50.hasSuffix("WORSE") && p50.contains(" to +"))
         #expect(lines.contains { $0.contains("slowest response ms") && $0.hasSuffix("not judged") })
     }
 
     @Test func `text of a third party cannot control the terminal`() {
-        let text = ComparisonTable(comparison: RunComparison(Self.calm, SampleRun.saying("\u{1B}[2J\u{9B}2J\r"))).text
+        let text = RunComparison(Self.calm, SampleRun.saying("\u{1B}[2J\u{9B}2J\r")).text
         #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || (0x7F..<0xA0).contains($0.value) })
     }
 

@@ -56,7 +56,7 @@ struct RunRecordTests {
         #expect(timeline.map(\.second) == [0, 1, 2] && timeline.map(\.target) == [20, 20, 30])
         #expect(timeline.map(\.answered) == [20, 20, 10] && timeline.map(\.failed) == [0, 0, 1])
         #expect(timeline.map(\.shed) == [0, 0, 9])
-        #expect(abs(try #require(timeline[1].maximum) - 40) < 0.1)
+        #expect(abs(try #require(timeline[1].maxMs) - 40) < 0.1)
     }
 
     @Test func `what is written can be read`() throws {
@@ -110,6 +110,6 @@ struct RunRecordTests {
     func `a ladder of percentiles goes as far as there are enough`(count: Int, steps: Int) {
         let ladder = RunResult.Distribution.ladder(count)
         #expect(ladder.count == steps && zip(ladder, ladder.dropFirst()).allSatisfy(<))
-        #expect(RunResult.Distribution(Latencies()).p50 == nil)
+        #expect(RunResult.Distribution(Latencies()).p50Ms == nil)
     }
 }

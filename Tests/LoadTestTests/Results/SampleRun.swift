@@ -69,8 +69,8 @@ private struct Simulation {
         lags.append(lag)
         (row.sent, row.shed, row.failed) = (waits.count, row.outcomes["shed"] ?? 0, row.outcomes["error"] ?? 0)
         row.answered = row.sent - row.shed - row.failed
-        (row.p50, row.p90) = (Self.percentile(50, waits), Self.percentile(90, waits))
-        (row.p99, row.maximum, row.sendLagP99) = (Self.percentile(99, waits), waits.last, lag)
+        (row.p50Ms, row.p90Ms) = (Self.percentile(50, waits), Self.percentile(90, waits))
+        (row.p99Ms, row.maxMs, row.sendLagP99Ms) = (Self.percentile(99, waits), waits.last, lag)
     }
 
     private mutating func keep(_ outcome: String, _ wait: Double, _ service: Double) {
@@ -102,9 +102,9 @@ private struct Simulation {
         let depth = Int(log10(Double(sorted.count)) * 20)
         let percents = (0..<max(1, depth)).map { 100 - 100 * pow(10, -Double($0) / 20) } + [100]
         return RunResult.Distribution(
-            count: sorted.count, mean: sorted.reduce(0, +) / Double(sorted.count), minimum: first, maximum: last,
-            p50: at(50), p75: at(75), p90: at(90), p95: at(95), p99: at(99), p99_9: at(99.9), p99_99: at(99.99),
-            percentiles: percents.map { RunResult.Point(x: $0, y: at($0) ?? 0) })
+            count: sorted.count, meanMs: sorted.reduce(0, +) / Double(sorted.count), minMs: first, maxMs: last,
+            p50Ms: at(50), p75Ms: at(75), p90Ms: at(90), p95Ms: at(95), p99Ms: at(99), p99_9Ms: at(99.9),
+            p99_99Ms: at(99.99), percentiles: percents.map { RunResult.Point(x: $0, y: at($0) ?? 0) })
     }
 
     func result() -> RunResult {
@@ -144,7 +144,7 @@ private struct Simulation {
                         fromPerSecond: run.isRamp ? rate / 10 : rate, toPerSecond: rate, seconds: Double(run.seconds))
                 ],
             warmupSeconds: Double(run.warmup), connections: 64, workers: 2, keys: 1000, zipf: 1.05,
-            mix: ["repeat": 0.9, "fresh": 0.06, "forged": 0.04], seed: run.seed, timeoutMilliseconds: 1000)
+            mix: ["repeat": 0.9, "fresh": 0.06, "forged": 0.04], seed: run.seed, timeoutMs: 1000)
     }
 
     private static let environment = RunResult.Environment(

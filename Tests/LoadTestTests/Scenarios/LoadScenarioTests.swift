@@ -216,7 +216,7 @@ struct LoadScenarioTests {
             let plan = LoadPlan(target: LoadTarget(host: "127.0.0.1", port: 80, path: "/"))
             let description = RunResult.Plan(
                 url: "http://127.0.0.1/", loop: .open, arrival: .constant, warmupSeconds: 0, connections: 1,
-                workers: 1, keys: 1, zipf: 0, seed: 1, timeoutMilliseconds: 1)
+                workers: 1, keys: 1, zipf: 0, seed: 1, timeoutMs: 1)
             let counts = questions.map { [ScenarioCount.questions: $0] } ?? [:]
             let extras = RunRecord.Extras(thresholds: thresholds, counts: counts)
             return RunRecord(plan: plan, description: description)

@@ -44,7 +44,7 @@ struct CompareCommand: ParsableCommand {
     func run() throws {
         let comparison = RunComparison(try RunResultFile.read(a), try RunResultFile.read(b))
         if let output { try comparison.page.write(to: output) }
-        try format.write(ComparisonReport(comparison), or: ComparisonTable(comparison: comparison).text)
+        try format.write(ComparisonReport(comparison), or: comparison.text)
         if failOnRegression, !comparison.regressions.isEmpty { throw ExitCode(99) }
     }
 }

@@ -29,11 +29,11 @@ struct ComparisonReport: Encodable, Sendable {
     }
 }
 
-struct ComparisonTable: Sendable {
-    let comparison: RunComparison
+// MARK: - The table
 
+extension RunComparison {
     var rows: [[String]] {
-        comparison.figures.map { figure in
+        figures.map { figure in
             [
                 figure.unit.isEmpty ? figure.name : "\(figure.name) \(figure.unit)", figure.a?.significant ?? "-",
                 figure.b?.significant ?? "-", figure.ratio?.fixed(2) ?? "-", figure.intervalText ?? "-",
@@ -45,17 +45,15 @@ struct ComparisonTable: Sendable {
     /// Without a line break at the end, and without control characters of the results, which a terminal would obey.
     var text: String {
         let table = AlignedTable(header: ["", "A", "B", "B/A", "typical second", "verdict"], rows: rows)
-        let differences = (comparison.planDifferences + comparison.environmentDifferences).map { difference in
+        let differences = (planDifferences + environmentDifferences).map { difference in
             let values = [difference.a, difference.b].map { $0.isEmpty ? "–" : $0 }
             return "\(difference.name): A \(values[0]), B \(values[1])"
         }
-        let heads = comparison.runs.map { name, run in
+        let heads = runs.map { name, run in
             let seconds = (run.plan.seconds ?? run.durationSeconds).plain
             return "\(name): \(run.plan.title), \(run.startedAt), \(run.plan.load) for \(seconds) s"
         }
-        let parts = [
-            [comparison.headline + "."] + comparison.warnings, heads, [table.text], differences, [Self.legend],
-        ]
+        let parts = [[headline + "."] + warnings, heads, [table.text], differences, [Self.legend]]
         return parts.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n").printable
     }
 

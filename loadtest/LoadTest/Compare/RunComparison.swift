@@ -70,7 +70,7 @@ extension RunResult.Plan {
             "rate": rates.joined(separator: ", then "), "connections": "\(connections)",
             "distinct receipts": "\(keys)", "Zipf exponent": zipf.plain,
             "mix": mix.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.plain)" }.joined(separator: ", "),
-            "timeout": "\(timeoutMilliseconds.plain) ms", "warm-up": "\(warmupSeconds.plain) s",
+            "timeout": "\(timeoutMs.plain) ms", "warm-up": "\(warmupSeconds.plain) s",
         ]
     }
 }
@@ -96,15 +96,15 @@ extension RunComparison {
                 ComparedFigure("answered", "/s", a.totals.achievedPerSecond, b.totals.achievedPerSecond),
                 NoiseRule(typical: .mean, smallestShare: Self.smallestShare), isMoreBetter: true
             ) { Double($0.answered) },
-            latency("response p50", \.p50, \.p50), latency("response p90", \.p90, \.p90),
-            latency("response p99", \.p99, \.p99),
-            ComparedFigure("response p99.9", "ms", a.response.p99_9, b.response.p99_9),
-            ComparedFigure("slowest response", "ms", a.response.maximum, b.response.maximum),
-            ComparedFigure("service p50", "ms", a.service.p50, b.service.p50),
-            ComparedFigure("service p99", "ms", a.service.p99, b.service.p99),
+            latency("response p50", \.p50Ms, \.p50Ms), latency("response p90", \.p90Ms, \.p90Ms),
+            latency("response p99", \.p99Ms, \.p99Ms),
+            ComparedFigure("response p99.9", "ms", a.response.p99_9Ms, b.response.p99_9Ms),
+            ComparedFigure("slowest response", "ms", a.response.maxMs, b.response.maxMs),
+            ComparedFigure("service p50", "ms", a.service.p50Ms, b.service.p50Ms),
+            ComparedFigure("service p99", "ms", a.service.p99Ms, b.service.p99Ms),
             share("failed", \.failed, \.failed), share("shed", \.shed, \.shed),
             ComparedFigure("unanswered", "", Double(a.totals.unanswered), Double(b.totals.unanswered)),
-            ComparedFigure("send lag p99", "ms", a.generator.sendLag.p99, b.generator.sendLag.p99),
+            ComparedFigure("send lag p99", "ms", a.generator.sendLag.p99Ms, b.generator.sendLag.p99Ms),
         ]
     }
 

@@ -203,15 +203,15 @@ extension TrafficOptions {
                 },
             warmupSeconds: plan.warmupSeconds, connections: plan.connections, workers: plan.workers,
             keys: sendsReceipts ? keys : 1, zipf: sendsReceipts ? zipf : 0, mix: sendsReceipts ? mix.byName : [:],
-            seed: plan.seed, timeoutMilliseconds: timeout.seconds * 1000)
+            seed: plan.seed, timeoutMs: timeout.seconds * 1000)
     }
 }
 
 extension RunResult.Second {
     var line: String {
         let aim = target.map { " of \($0.asRate)" } ?? ""
-        return "\(second + 1) s: \(answered.grouped)\(aim) answers/s, p50 \(p50.millisecondsText), "
-            + "p99 \(p99.millisecondsText), max \(maximum.millisecondsText), failed \(failed.grouped), "
-            + "shed \(shed.grouped), send lag p99 \(sendLagP99.millisecondsText)"
+        return "\(second + 1) s: \(answered.grouped)\(aim) answers/s, p50 \(p50Ms.millisecondsText), "
+            + "p99 \(p99Ms.millisecondsText), max \(maxMs.millisecondsText), failed \(failed.grouped), "
+            + "shed \(shed.grouped), send lag p99 \(sendLagP99Ms.millisecondsText)"
     }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import FoundationEssentials
-internal import Glibc
+internal import Foundation
 
 /// Builds the result of a run, second by second.
 struct RunRecord {
@@ -95,8 +94,8 @@ extension RunResult.Second {
         let counted = LoadOutcome.allCases.filter { counts[$0] > 0 }.map { ($0.rawValue, counts[$0]) }
         self.init(
             second: slice.second, target: target, sent: counts.sent, answered: counts.answered, failed: counts.errors,
-            shed: counts.shed, p50: at(50), p90: at(90), p99: at(99), maximum: at(100),
-            sendLagP99: slice.sendLag.figure(99),
+            shed: counts.shed, p50Ms: at(50), p90Ms: at(90), p99Ms: at(99), maxMs: at(100),
+            sendLagP99Ms: slice.sendLag.figure(99),
             outcomes: Dictionary(uniqueKeysWithValues: counted))
     }
 }
@@ -114,16 +113,16 @@ extension RunResult.Distribution {
         count = latencies.count
         guard count > 0 else { return }
         let at = latencies.figure
-        mean = latencies.mean?.rounded(toDecimals: 4)
-        minimum = latencies.shortest?.rounded(toDecimals: 4)
-        maximum = at(100)
-        p50 = at(50)
-        p75 = at(75)
-        p90 = at(90)
-        p95 = at(95)
-        p99 = at(99)
-        p99_9 = at(99.9)
-        p99_99 = at(99.99)
+        meanMs = latencies.mean?.rounded(toDecimals: 4)
+        minMs = latencies.shortest?.rounded(toDecimals: 4)
+        maxMs = at(100)
+        p50Ms = at(50)
+        p75Ms = at(75)
+        p90Ms = at(90)
+        p95Ms = at(95)
+        p99Ms = at(99)
+        p99_9Ms = at(99.9)
+        p99_99Ms = at(99.99)
         percentiles = Self.ladder(count).map { RunResult.Point(x: $0, y: at($0) ?? 0) }
     }
 
@@ -143,7 +142,7 @@ extension RunResult.Environment {
             arguments: withoutSecrets(CommandLine.arguments), cpu: KernelFile("/proc/cpuinfo")["model name"],
             cores: sysconf(Int32(_SC_NPROCESSORS_CONF)),
             allowedCores: allowedCores(KernelFile("/proc/self/status")),
-            kernel: KernelFile("/proc/sys/kernel/osrelease").text.trimmed,
+            kernel: KernelFile("/proc/sys/kernel/osrelease").text.trimmingCharacters(in: .newlines),
             memoryBytes: KernelFile("/proc/meminfo").bytes("MemTotal") ?? 0)
     }
 
@@ -176,7 +175,7 @@ struct KernelFile {
     /// The value of the first line with a name; empty without such a line.
     subscript(_ name: String) -> String {
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
-        return String(line.drop { $0 != ":" }.dropFirst()).trimmed
+        return line.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)
     }
 
     /// Returns an amount of memory such as `2204 kB`, where kB stands for 1024 bytes.
@@ -187,13 +186,5 @@ extension KernelFile {
     /// Reads a file; an unreadable file is empty.
     init(_ path: String) {
         self.init(text: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
-        else { return "" }
-        return String(self[first...last])
     }
 }

@@ -16,7 +16,7 @@ struct RunText {
         let totals = result.totals
         let rate = totals.achievedPerSecond.asRate
         let target = totals.targetPerSecond.map { " of \($0.asRate)" } ?? ""
-        let latency = [("p50", result.response.p50), ("p99", result.response.p99)]
+        let latency = [("p50", result.response.p50Ms), ("p99", result.response.p99Ms)]
             .compactMap { name, value in value.map { "\(name) \($0.fourDigits) ms" } }
         let facts =
             ["\(rate)\(target) answers/s for \(result.durationSeconds.fourDigits) s"] + latency
@@ -39,13 +39,13 @@ struct RunText {
         let lag = generator.sendLag
         return
             "generator \(result.scheduleText): \(generator.lateSends.grouped) of \(totals.intended.grouped) requests late, "
-            + "send lag p50 \((lag.p50 ?? 0).fourDigits) ms, p99 \((lag.p99 ?? 0).fourDigits) ms, \(cpu)"
+            + "send lag p50 \((lag.p50Ms ?? 0).fourDigits) ms, p99 \((lag.p99Ms ?? 0).fourDigits) ms, \(cpu)"
     }
 
     private var latencies: String {
         let figures: [(String, (RunResult.Distribution) -> Double?)] = [
-            ("mean", \.mean), ("p50", \.p50), ("p90", \.p90), ("p99", \.p99), ("p99.9", \.p99_9), ("p99.99", \.p99_99),
-            ("max", \.maximum),
+            ("mean", \.meanMs), ("p50", \.p50Ms), ("p90", \.p90Ms), ("p99", \.p99Ms), ("p99.9", \.p99_9Ms),
+            ("p99.99", \.p99_99Ms), ("max", \.maxMs),
         ]
         guard result.response.count > 0 else { return "" }
         let rows = figures.map { name, value in
@@ -59,7 +59,7 @@ struct RunText {
         let all = result.outcomes.reduce(0) { $0 + Double($1.count) }
         let rows = result.outcomes.map { row in
             [row.outcome, row.count.grouped, (100 * Double(row.count) / all).fixed(2) + " %"]
-                + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.fourDigits ?? "–" }
+                + [row.response.p50Ms, row.response.p99Ms, row.response.maxMs].map { $0?.fourDigits ?? "–" }
         }
         let header = ["outcome", "requests", "share", "p50 ms", "p99 ms", "max ms"]
         return rows.isEmpty ? "" : AlignedTable(header: header, rows: rows).text
@@ -138,7 +138,7 @@ enum RunFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
         ]
         let rows = timeline.map { row in
             let counts = [row.second, row.sent, row.answered, row.failed, row.shed].map(String.init)
-            let figures = [row.target, row.p50, row.p90, row.p99, row.maximum, row.sendLagP99].map {
+            let figures = [row.target, row.p50Ms, row.p90Ms, row.p99Ms, row.maxMs, row.sendLagP99Ms].map {
                 $0.map { "\($0)" } ?? ""
             }
             return [counts[0], figures[0]] + counts[1...] + figures[1...]

@@ -22,10 +22,10 @@ struct LiveView {
             styled(.bold, clip(plan.target.url, width)) + (listens ? styled(.dim, "   q stops") : ""),
             progress(last, columns),
             rate(last),
-            latency("p50", .cyan, \.p50, columns), latency("p99", .yellow, \.p99, columns),
+            latency("p50", .cyan, \.p50Ms, columns), latency("p99", .yellow, \.p99Ms, columns),
             answers(columns),
             legend(width),
-            "  send lag p99 \(last.sendLagP99.millisecondsText), late \(counts.late.grouped) of \(counts.intended.grouped)",
+            "  send lag p99 \(last.sendLagP99Ms.millisecondsText), late \(counts.late.grouped) of \(counts.intended.grouped)",
             events(upTo: Double(last.second + 1), width),
         ]
         return lines.map { Self.fit($0, width) }
@@ -124,7 +124,6 @@ extension LoadOutcome {
     }
 }
 
-/// A row of numbers as characters.
 enum Sparkline {
     private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
@@ -141,7 +140,6 @@ enum Sparkline {
     }
 }
 
-/// Parts of a whole, side by side.
 enum ShareBar {
     /// Returns the number of characters for each part; their sum is `width`, if there is anything.
     static func widths(_ parts: [Int], width: Int) -> [Int] {

@@ -94,14 +94,14 @@ extension RunResult.Plan {
 
 extension RunComparison {
     var page: ReportPage {
-        let isQuiet = warnings.isEmpty && events.isEmpty, table = ComparisonTable(comparison: self)
+        let isQuiet = warnings.isEmpty && events.isEmpty
         return ReportPage(
             kicker: "Two load tests compared", headline: headline,
             tone: !regressions.isEmpty ? .bad : isQuiet ? .good : .caution, reasons: warnings,
             leads: runs.map { "\($0.name): \($0.run.plan.title), \($0.run.startedAt). \($0.run.sentence)" },
-            figures: table.text,
+            figures: text,
             result: ComparedRuns(
-                comparison: ComparisonReport(self), rows: table.rows, runs: runs.map { ComparedRuns.Run($0.run) }))
+                comparison: ComparisonReport(self), rows: rows, runs: runs.map { ComparedRuns.Run($0.run) }))
     }
 }
 

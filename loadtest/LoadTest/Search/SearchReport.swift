@@ -40,8 +40,8 @@ extension SearchReport.Step {
     init(_ result: RunResult) {
         self.init(
             targetPerSecond: result.totals.targetPerSecond ?? 0, achievedPerSecond: result.totals.achievedPerSecond,
-            p50Ms: result.response.p50, p99Ms: result.response.p99, errorsPercent: result.errorPercent,
-            sendLagP99Ms: result.generator.sendLag.p99, verdict: result.verdict, reasons: result.verdictReasons)
+            p50Ms: result.response.p50Ms, p99Ms: result.response.p99Ms, errorsPercent: result.errorPercent,
+            sendLagP99Ms: result.generator.sendLag.p99Ms, verdict: result.verdict, reasons: result.verdictReasons)
     }
 
     var line: String {
