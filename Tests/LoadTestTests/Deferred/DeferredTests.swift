@@ -136,7 +136,7 @@ struct DeferredTests {
             ])
     }
 
-    @Test func `a wait ends with its condition or its time, and what is repeated ends with the body`() async throws {
+    @Test func `a wait ends with its condition or its time, and samples end with the body`() async throws {
         var looks = 0
         let waited = try await LongRun.wait(atMost: .seconds(60), every: .zero) {
             looks += 1
@@ -145,13 +145,14 @@ struct DeferredTests {
         #expect(waited != nil && looks == 3)
         #expect(try await LongRun.wait(atMost: .zero, every: .zero) { false } == nil)
         let (begun, beginning) = AsyncStream<Void>.makeStream()
-        let value = await LongRun.meanwhile(every: .zero) { _ in
+        let (value, samples) = await LongRun.sampling(every: .zero) { _ in
             beginning.yield()
-        } _: {
+            return 3
+        } while: {
             for await _ in begun { break }
             return 7
         }
-        #expect(value == 7)
+        #expect(value == 7 && samples.first == 3)
     }
 
     private static func plan(_ options: String...) throws -> DeferredCommand {

@@ -24,9 +24,7 @@ struct DeferredOutcome: Hashable, Sendable {
     /// The jobs whose result was read, and the jobs among them without Apple's verdict.
     var checked = 0
     var wrong = 0
-}
 
-extension DeferredOutcome {
     /// Returns the figures, with the promises of the gateway as their targets.
     func report(_ plan: DeferredCommand) -> FigureReport {
         var report = FigureReport(title: "Deferred verifications")

@@ -12,6 +12,9 @@ struct DeferredRun: Sendable {
         /// The end of one batch, in seconds.
         static let posting = 600.0
         static let poll = Duration.milliseconds(500)
+        /// The interval at which the requests to Apple are counted; reading the memory takes longer.
+        static let calls = Duration.milliseconds(50)
+        static let memory = Duration.seconds(1)
         /// The time between two kills: a gateway has started again, and has taken jobs.
         static let kill = Duration.seconds(15)
         static let bodyBytes = 6000
@@ -19,15 +22,26 @@ struct DeferredRun: Sendable {
 
     let plan: DeferredCommand
 
-    /// Runs with gateways, Redis and a simulated Apple of its own.
     func run() async throws -> FigureReport {
         try await RunningFleet.start(plan.fleet, gatewayPath: plan.gateway.path).whileRunning { fleet in
-            let watch = FleetWatch(budget: Double(plan.budget))
-            return try await watch.looking(at: fleet) { try await measure(fleet, watch).report(plan) }
+            let (measured, calls) = try await LongRun.sampling(every: Limits.calls) { now in
+                (seconds: now.seconds, count: await fleet.questions)
+            } while: {
+                try await LongRun.sampling(every: Limits.memory) { _ in
+                    await fleet.residentBytes
+                } while: {
+                    try await measure(fleet)
+                }
+            }
+            var outcome = measured.value
+            outcome.meter = CallMeter(budget: Double(plan.budget))
+            for call in calls { outcome.meter.record(call.count, at: call.seconds) }
+            outcome.residentBytes = measured.samples.max() ?? 0
+            return outcome.report(plan)
         }
     }
 
-    private func measure(_ fleet: RunningFleet, _ watch: FleetWatch) async throws -> DeferredOutcome {
+    private func measure(_ fleet: RunningFleet) async throws -> DeferredOutcome {
         let emptyBytes = try await fleet.redisMemory, idleCPU = await fleet.cpuSeconds
         var outcome = DeferredOutcome()
         let began = ContinuousClock.now
@@ -45,7 +59,6 @@ struct DeferredRun: Sendable {
         }
         outcome.cpuSeconds = plan.kill ? nil : await fleet.cpuSeconds - idleCPU
         try await check(ids, by: fleet, &outcome)
-        (outcome.meter, outcome.residentBytes) = (watch.meter, watch.memory.maximumBytes)
         return outcome
     }
 

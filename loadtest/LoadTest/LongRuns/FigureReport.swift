@@ -99,9 +99,7 @@ struct FigureReport: Codable, Sendable {
         let all = figures.count
         return missed.isEmpty ? "All \(all) targets met" : "\(missed.count) of \(all) targets missed"
     }
-}
 
-extension FigureReport {
     /// The figures for readers; of a run with a title, the verdict first.
     var text: String {
         let verdict = title.map { "\(missed.isEmpty ? "PASSED" : "FAILED")  \($0): \(headline)" } ?? ""

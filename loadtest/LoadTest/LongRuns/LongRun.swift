@@ -16,29 +16,28 @@ extension LongRunCommand {
     }
 }
 
-/// The steps that long runs share: work that is repeated meanwhile, and waits for a condition.
+/// The steps that long runs share: samples that are taken meanwhile, and waits for a condition.
 enum LongRun {
-    /// Repeats work at intervals while the body runs, and cancels it then.
-    ///
-    /// - Parameter work: receives the time since the beginning, and is repeated until it throws.
-    static func meanwhile<Value: Sendable>(
-        every interval: Duration, _ work: @escaping @Sendable (Duration) async throws -> Void,
-        _ body: () async throws -> Value
-    ) async rethrows -> Value {
+    /// Takes samples at intervals, the first at once, until the body ends; each receives the time since the beginning.
+    static func sampling<Sample: Sendable, Value>(
+        every interval: Duration, _ sample: @escaping @Sendable (Duration) async -> Sample,
+        while body: () async throws -> Value
+    ) async rethrows -> (value: Value, samples: [Sample]) {
         let start = ContinuousClock.now
-        let repeating = Task {
-            while true {
-                try await work(ContinuousClock.now - start)
-                try await Task.sleep(for: interval)
-            }
+        let sampling = Task {
+            var samples: [Sample] = []
+            repeat {
+                samples.append(await sample(ContinuousClock.now - start))
+            } while (try? await Task.sleep(for: interval)) != nil
+            return samples
         }
-        defer { repeating.cancel() }
-        return try await body()
+        defer { sampling.cancel() }
+        let value = try await body()
+        sampling.cancel()
+        return (value, await sampling.value)
     }
 
-    /// Looks again and again until the condition holds, or the time is over.
-    ///
-    /// - Returns: the time until then; nil if the time was over.
+    /// Looks again and again until the condition holds. Returns the time until then; nil if the time was over.
     static func wait(
         atMost longest: Duration, every interval: Duration, until isDone: () async throws -> Bool
     ) async throws -> Duration? {
@@ -52,9 +51,7 @@ enum LongRun {
 }
 
 extension RunningFleet {
-    /// Kills the gateways in turn, and starts each again, at intervals until it is cancelled.
-    ///
-    /// - Returns: the number of kills.
+    /// Kills the gateways in turn, and starts each again, at intervals until it is cancelled. Returns the number of kills.
     func killGateways(every interval: Duration) async throws -> Int {
         var count = 0
         while (try? await Task.sleep(for: interval)) != nil {

@@ -50,11 +50,11 @@ extension Bench {
             let rate = try await saturation(of: server).requestsPerSecond / 2, seconds = 60 * plan.minutes
             let load = openPlan(for: server.port, rate: rate, seconds: seconds)
             let interval = max(0.2, seconds / Double(Self.looks))
-            let memory = MemoryWatch()
-            _ = try await memory.looking(every: .seconds(interval), at: { server.processes.residentBytes }) {
+            let (_, points) = try await LongRun.sampling(every: .seconds(interval)) { now in
+                MemoryPoint(seconds: now.seconds, residentBytes: server.processes.residentBytes)
+            } while: {
                 try await drive(load, repeatedTraffic)
             }
-            let points = memory.points
             let resident = Double(points.last?.residentBytes ?? 0)
             let percent = 100 * MemoryPoint.bytesPerMinute(points) / max(1, resident)
             report.add(
@@ -97,4 +97,19 @@ extension Bench {
     }
 
     private static let churnChunk = 5000
+}
+
+struct MemoryPoint: Hashable, Sendable {
+    let seconds: Double
+    let residentBytes: Int
+
+    /// The slope by least squares, without the first fifth, when pools still fill; 0 for fewer than two points.
+    static func bytesPerMinute(_ points: [MemoryPoint]) -> Double {
+        let settled = points.dropFirst(points.count / 5), count = Double(max(1, settled.count))
+        let meanTime = settled.map(\.seconds).reduce(0, +) / count
+        let meanBytes = settled.map { Double($0.residentBytes) }.reduce(0, +) / count
+        let spread = settled.map { ($0.seconds - meanTime) * ($0.seconds - meanTime) }.reduce(0, +)
+        let common = settled.map { ($0.seconds - meanTime) * (Double($0.residentBytes) - meanBytes) }.reduce(0, +)
+        return spread > 0 ? (60 * common / spread).rounded() : 0
+    }
 }
