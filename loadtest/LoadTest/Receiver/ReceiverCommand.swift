@@ -90,12 +90,9 @@ struct ReceiverCommand: AsyncParsableCommand {
             texts[plans[index].name] = keys
             plans[index].keys = keys.compactMap(WebhookVerifier.init)
         }
-        let plan = WebhookReceiver.Plan(endpoints: plans, controlPort: controlPort, tls: try identity())
+        let identity = try expired ? tls.folder?.expiredIdentity() : tls.folder?.identity()
+        let plan = WebhookReceiver.Plan(endpoints: plans, controlPort: controlPort, tls: identity)
         return (try await WebhookReceiver.start(plan), texts)
-    }
-
-    private func identity() throws -> TLSIdentity? {
-        try expired ? tls.folder?.expiredIdentity() : tls.folder?.identity()
     }
 
     private var endpoints: [ReceiverEndpoint.Plan] {
@@ -114,7 +111,6 @@ struct ReceiverCommand: AsyncParsableCommand {
     }
 }
 
-/// Keys that are shared with a gateway.
 enum WebhookSecret {
     /// Returns `whsec_` with base64 of 32 random bytes.
     static func new() -> String {

@@ -55,9 +55,7 @@ final class ReceiverEndpoint: Sendable {
     func reset() {
         state.withLock { ($0.tally, $0.deliveries) = (DeliveryTally(), []) }
     }
-}
 
-extension ReceiverEndpoint {
     /// Decides about a request, and returns the response.
     /// - Parameters:
     ///   - body: nil if it exceeded the limit.

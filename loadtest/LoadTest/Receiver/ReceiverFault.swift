@@ -22,8 +22,9 @@ enum ReceiverFault: Hashable, Sendable {
     /// 410: the endpoint wants nothing more.
     static let gone = ReceiverFault.status(410)
 
-    /// True if the endpoint takes the event. With `short`, `long` and `endless` it takes the event and answers in a
-    /// wrong way.
+    /// True if the answer ends elsewhere than it says. The endpoint has taken the event.
+    var breaksFraming: Bool { [.short, .long, .endless].contains(self) }
+
     var takesEvent: Bool {
         switch self {
         case .none, .slow, .short, .long, .endless: true
@@ -36,9 +37,7 @@ enum ReceiverFault: Hashable, Sendable {
         static let retryAfterSeconds = 0...86_400
         static let status = 300...599
     }
-}
 
-extension ReceiverFault {
     private static let words: KeyValuePairs<String, ReceiverFault> = [
         "none": .none, "down": .down, "gone": .gone, "redirect": .redirect, "short": .short, "long": .long,
         "endless": .endless,

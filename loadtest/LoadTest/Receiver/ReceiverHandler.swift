@@ -49,8 +49,8 @@ final class ReceiverHandler: ChannelInboundHandler {
     }
 
     private func perform(_ response: ReceiverResponse, _ context: ChannelHandlerContext) {
-        guard response.delay > .zero else { return write(response, context) }
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(response.delay)) { [self] in
+        guard case .slow(let delay) = response.fault else { return write(response, context) }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) { [self] in
             if context.channel.isActive { write(response, context) }
         }
     }
@@ -58,13 +58,13 @@ final class ReceiverHandler: ChannelInboundHandler {
     private func write(_ response: ReceiverResponse, _ context: ChannelHandlerContext) {
         // A client that has the answer must also find the delivery counted.
         response.beforeAnswer()
-        let isKept = (head?.isKeepAlive ?? false) && response.framing == .correct
+        let isKept = (head?.isKeepAlive ?? false) && !response.fault.breaksFraming
         var head = HTTPResponseHead(version: .http1_1, status: response.status, headers: response.headers)
         if let length = response.statedLength { head.headers.add(name: "Content-Length", value: "\(length)") }
         if !isKept { head.headers.add(name: "Connection", value: "close") }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
-        if response.framing == .endless { return continueBody(context, sent: 0) }
+        if response.fault == .endless { return continueBody(context, sent: 0) }
         let end = context.writeAndFlush(wrapOutboundOut(.end(nil)))
         guard !isKept else { return }
         end.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
@@ -82,30 +82,20 @@ final class ReceiverHandler: ChannelInboundHandler {
 }
 
 struct ReceiverResponse {
-    enum Framing: Hashable {
-        case correct
-        /// The connection ends before the stated length.
-        case short
-        /// More bytes follow than stated.
-        case long
-        case endless
-    }
-
     var status = HTTPResponseStatus.ok
     var headers = HTTPHeaders()
     var body: [UInt8] = []
-    var delay = Duration.zero
-    var framing = Framing.correct
-    /// Called when the answer is about to be sent.
+    /// The way in which the answer is late or wrong.
+    var fault = ReceiverFault.none
     var beforeAnswer: () -> Void = {}
 
     /// The value of `Content-Length`; nil for a chunked body.
     var statedLength: Int? {
-        switch framing {
-        case .correct: body.count
+        switch fault {
         case .short: body.count * 10
         case .long: body.count / 2
         case .endless: nil
+        case .none, .down, .slow, .status, .redirect: body.count
         }
     }
 }
@@ -113,19 +103,10 @@ struct ReceiverResponse {
 extension ReceiverResponse {
     /// The response to a delivery that is taken, with the fault of the endpoint.
     init(_ fault: ReceiverFault, take: @escaping () -> Void) {
-        beforeAnswer = take
-        switch fault {
-        case .slow(let delay): self.delay = delay
-        case .short: framing = .short
-        case .long: framing = .long
-        case .endless: framing = .endless
-        case .none, .down, .status, .redirect: break
-        }
-        if framing != .correct { body = Array("received".utf8) }
+        (self.fault, beforeAnswer) = (fault, take)
+        if fault.breaksFraming { body = Array("received".utf8) }
     }
-}
 
-extension ReceiverResponse {
     /// The response to a delivery at this path that a fault does not let the endpoint take.
     init(refusing path: String, _ fault: ReceiverFault) {
         switch fault {

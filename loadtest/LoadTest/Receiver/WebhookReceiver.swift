@@ -21,31 +21,21 @@ final class WebhookReceiver: Sendable {
 
     let endpoints: [ReceiverEndpoint]
     private let tls: NIOSSLContext?
-    private let listeners: Mutex<[String: ReceiverListener]>
+    private let listeners = Mutex<[String: ReceiverListener]>([:])
     /// Also reserved while an endpoint is down.
     private let ports: [String: ReservedPort]
     private let control = Mutex<ReceiverListener?>(nil)
 
-    private init(
-        _ endpoints: [ReceiverEndpoint], _ ports: [String: ReservedPort], _ listeners: [String: ReceiverListener],
-        _ tls: NIOSSLContext?
-    ) {
-        self.endpoints = endpoints
-        self.tls = tls
-        self.listeners = Mutex(listeners)
-        self.ports = ports
+    private init(_ plan: Plan) throws {
+        tls = try plan.tls.map(NIOSSLContext.init(serving:))
+        endpoints = plan.endpoints.map(ReceiverEndpoint.init)
+        ports = try Dictionary(
+            uniqueKeysWithValues: endpoints.map { ($0.name, try LoopbackServer.reserve($0.plan.port)) })
     }
 
     static func start(_ plan: Plan) async throws -> WebhookReceiver {
-        let tls = try plan.tls.map(NIOSSLContext.init(serving:))
-        let endpoints = plan.endpoints.map(ReceiverEndpoint.init)
-        var ports: [String: ReservedPort] = [:], listeners: [String: ReceiverListener] = [:]
-        for endpoint in endpoints {
-            let port = try LoopbackServer.reserve(endpoint.plan.port)
-            ports[endpoint.name] = port
-            listeners[endpoint.name] = try await ReceiverListener.start(at: port, tls) { .of(endpoint) }
-        }
-        let receiver = WebhookReceiver(endpoints, ports, listeners, tls)
+        let receiver = try WebhookReceiver(plan)
+        for endpoint in receiver.endpoints { try await receiver.followFault(of: endpoint) }
         let control = try await ReceiverListener.start(at: LoopbackServer.reserve(plan.controlPort), nil) {
             receiver.controlHandler
         }
@@ -70,33 +60,24 @@ final class WebhookReceiver: Sendable {
 
     /// Closes or opens the listener of an endpoint.
     private func followFault(of endpoint: ReceiverEndpoint) async throws {
-        guard endpoint.fault == .down else { return try await open(endpoint) }
-        let listener = listeners.withLock { $0.removeValue(forKey: endpoint.name) }
-        await listener?.stop()
-    }
-
-    private func open(_ endpoint: ReceiverEndpoint) async throws {
-        guard listeners.withLock({ $0[endpoint.name] == nil }), let port = ports[endpoint.name] else { return }
-        let listener = try await ReceiverListener.start(at: port, tls) { .of(endpoint) }
-        listeners.withLock { $0[endpoint.name] = listener }
+        if endpoint.fault == .down {
+            await listeners.withLock { $0.removeValue(forKey: endpoint.name) }?.stop()
+        } else if listeners.withLock({ $0[endpoint.name] == nil }), let port = ports[endpoint.name] {
+            let listener = try await ReceiverListener.start(at: port, tls) { .of(endpoint) }
+            listeners.withLock { $0[endpoint.name] = listener }
+        }
     }
 
     /// Closes all connections and listeners.
     func stop() async {
-        let all = listeners.withLock { listeners in
-            defer { listeners = [:] }
-            return Array(listeners.values)
-        }
-        for listener in all { await listener.stop() }
+        for listener in listeners.withLock({ exchange(&$0, with: [:]) }).values { await listener.stop() }
         await control.withLock(\.self)?.stop()
     }
 }
 
-extension WebhookReceiver: RunningProgram {}
-
 // MARK: - Control requests
 
-extension WebhookReceiver {
+extension WebhookReceiver: RunningProgram {
     struct EndpointStats: Hashable, Sendable, Codable {
         let url: String
         let counts: DeliveryTally.Counts

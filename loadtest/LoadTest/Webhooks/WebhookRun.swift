@@ -35,7 +35,6 @@ struct WebhookRun: Sendable {
         static let poll = Duration.milliseconds(200)
     }
 
-    /// Runs with gateways, Redis and endpoints of its own.
     func run() async throws -> Outcome {
         let keys = Dictionary(uniqueKeysWithValues: endpoints.map { ($0, WebhookSecret.new()) })
         let plans = keys.map { name, key in
