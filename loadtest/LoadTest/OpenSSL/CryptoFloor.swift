@@ -82,8 +82,29 @@ internal import COpenSSL
         unsafe pointer = key
     }
 
+    /// The Ed25519 key with these bytes; nil if OpenSSL does not accept them.
+    init?(ed25519 bytes: [UInt8]) {
+        guard let key = unsafe EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count)
+        else { return nil }
+        unsafe pointer = key
+    }
+
     private init(owning pointer: OpaquePointer) {
         unsafe self.pointer = unsafe pointer
+    }
+
+    /// Verifies a signature over a message, with a context made for it: over its SHA-256, unless the key is of Ed25519.
+    func verifies(_ signature: [UInt8], over message: [UInt8]) -> Bool {
+        guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
+        defer { unsafe EVP_MD_CTX_free(context) }
+        let digest = unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_ED25519 ? nil : EVP_sha256()
+        guard unsafe EVP_DigestVerifyInit(context, nil, digest, nil, pointer) == 1,
+            unsafe EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+        else {
+            ERR_clear_error()
+            return false
+        }
+        return true
     }
 
     var isRSA: Bool { unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA }

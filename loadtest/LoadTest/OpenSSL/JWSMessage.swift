@@ -79,18 +79,3 @@ extension RootStore {
         return true
     }
 }
-
-extension SignerKey {
-    /// Verifies a signature over SHA-256 of a message, with a context made for it.
-    fileprivate func verifies(_ signature: [UInt8], over message: [UInt8]) -> Bool {
-        guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
-        defer { unsafe EVP_MD_CTX_free(context) }
-        guard unsafe EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, pointer) == 1,
-            unsafe EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
-        else {
-            ERR_clear_error()
-            return false
-        }
-        return true
-    }
-}

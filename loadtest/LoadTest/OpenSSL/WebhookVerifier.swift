@@ -39,8 +39,9 @@ struct WebhookVerifier: Hashable, Sendable {
             let parts = signature.split(separator: ",", maxSplits: 1)
             guard parts.count == 2, let bytes = try? Base64.decode(String(parts[1])) else { return false }
             return switch key {
-            case .symmetric(let secret): parts[0] == "v1" && bytes.equalsInConstantTime(hmac(secret, signed))
-            case .publicKey(let point): parts[0] == "v1a" && verifies(bytes, over: signed, with: point)
+            case .symmetric(let secret): parts[0] == "v1" && bytes == hmac(secret, signed)
+            case .publicKey(let point):
+                parts[0] == "v1a" && SignerKey(ed25519: point)?.verifies(bytes, over: signed) == true
             }
         }
     }
@@ -52,28 +53,5 @@ struct WebhookVerifier: Hashable, Sendable {
             nil, "HMAC", nil, "SHA256", nil, secret, secret.count, message, message.count, &code, code.count, &count)
         precondition(unsafe result != nil && count == code.count, "OpenSSL refused HMAC-SHA256")
         return code
-    }
-
-    private func verifies(_ signature: [UInt8], over message: [UInt8], with point: [UInt8]) -> Bool {
-        guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
-        let key = unsafe EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, point, point.count)
-        // SAFETY: both are used in this function only, and freed once.
-        defer {
-            unsafe EVP_PKEY_free(key)
-            unsafe EVP_MD_CTX_free(context)
-        }
-        guard unsafe key != nil, unsafe EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1,
-            unsafe EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
-        else {
-            ERR_clear_error()
-            return false
-        }
-        return true
-    }
-}
-
-extension [UInt8] {
-    fileprivate func equalsInConstantTime(_ other: [UInt8]) -> Bool {
-        unsafe count == other.count && CRYPTO_memcmp(self, other, count) == 0
     }
 }
