@@ -63,16 +63,13 @@ extension Threshold.Metric {
         default:
             if let count = ScenarioCount(rawValue: String(name)) {
                 self = .count(count)
-                return
-            }
-            if let outcome = LoadOutcome(rawValue: String(name)) {
+            } else if let outcome = LoadOutcome(rawValue: String(name)) {
                 self = .share(outcome)
-                return
-            }
-            guard name.hasPrefix("p"), let percentile = PlainNumber.read(name.dropFirst()), percentile <= 100 else {
+            } else if name.hasPrefix("p"), let share = PlainNumber.read(name.dropFirst()), share <= 100 {
+                self = .percentile(share)
+            } else {
                 return nil
             }
-            self = .percentile(percentile)
         }
     }
 
@@ -115,8 +112,6 @@ extension Threshold: ExpressibleByArgument {
     }
 
     /// Compares with the measurements; a missing measurement misses the threshold.
-    ///
-    /// - Parameter counts: the numbers of a scenario, as far as they were counted.
     func check(_ measurements: LoadMeasurements, counts: [ScenarioCount: Int] = [:]) -> RunResult.Threshold {
         check(value(measurements, counts), as: expression)
     }

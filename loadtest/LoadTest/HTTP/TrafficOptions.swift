@@ -144,8 +144,7 @@ struct TrafficOptions: ParsableArguments {
         try check("--fresh-receipts", freshReceipts, in: 1...1_000_000)
         try check("--notifications", notifications, in: 1...Self.maximumNotifications)
         try check(
-            (1...Self.maximumBundleIDBytes).contains(bundleID.utf8.count)
-                && bundleID.utf8.allSatisfy(\.isBundleIDCharacter),
+            bundleID.wholeMatch(of: /[A-Za-z0-9.\-]{1,155}/) != nil,
             "--bundle-id takes letters, digits, points and hyphens, such as com.example.shop.")
         try check("--receipt-bytes", receiptBytes, in: 1...1_000_000)
         try check("--max-age", maxAge, in: 0...1_000_000_000)
@@ -159,7 +158,6 @@ struct TrafficOptions: ParsableArguments {
     static let maximumCustomers = 1_000_000
     /// Four gigabytes of them.
     static let maximumNotifications = 200_000
-    private static let maximumBundleIDBytes = 155
 
     /// Throws if a server elsewhere could not trust the signed transactions: another copy of the authority has another root.
     func checkAuthority() throws {

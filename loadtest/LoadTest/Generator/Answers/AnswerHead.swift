@@ -4,25 +4,8 @@ struct AnswerHead: Sendable {
     var status = 0
     var isLast = false
     private(set) var cache: AnsweredCacheStatus = []
-    private var length: Int?
-    private var isChunked = false
-
-    /// The end of an answer's body (RFC 9112 §6.3).
-    enum Body: Hashable {
-        case none
-        case length(Int)
-        case chunked
-        case untilEnd
-    }
-
-    func body() throws(AnswerFault) -> Body {
-        guard !isChunked || length == nil else { throw .lengthAndCoding }
-        // RFC 9110 §15.3.5 and §15.4.5.
-        if status == 204 || status == 304 { return .none }
-        if isChunked { return .chunked }
-        guard let length else { return .untilEnd }
-        return length == 0 ? .none : .length(length)
-    }
+    private(set) var length: Int?
+    private(set) var isChunked = false
 
     /// `HTTP/1.1 200 OK`, without the line's end.
     mutating func readStatusLine(_ line: Span<UInt8>) throws(AnswerFault) {

@@ -119,6 +119,7 @@ extension AnswerReader {
         return false
     }
 
+    /// Finds the end of the body (RFC 9112 §6.3). Returns whether there is none.
     private mutating func endHead() throws(AnswerFault) -> Bool {
         guard head.status != 101 else { throw .switchedProtocol }
         if head.status < 200 {
@@ -127,14 +128,15 @@ extension AnswerReader {
             (state, head, headBytes) = (.statusLine, AnswerHead(), 0)
             return false
         }
-        switch try head.body() {
-        case .none: return true
-        case .length(let length):
+        guard !head.isChunked || head.length == nil else { throw .lengthAndCoding }
+        // RFC 9110 §15.3.5 and §15.4.5.
+        if head.status == 204 || head.status == 304 || head.length == 0 { return true }
+        if head.isChunked {
+            (state, headBytes) = (.chunkSize, 0)
+        } else if let length = head.length {
             guard length <= limits.maximumBodyBytes else { throw .bodyTooLarge }
             state = .body(remaining: length)
-        case .chunked:
-            (state, headBytes) = (.chunkSize, 0)
-        case .untilEnd:
+        } else {
             head.isLast = true
             state = .untilEnd
         }

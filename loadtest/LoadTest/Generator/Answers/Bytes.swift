@@ -22,14 +22,6 @@ extension UInt8 {
         }
     }
 
-    /// A letter, a digit, a point or a hyphen, all of ASCII.
-    var isBundleIDCharacter: Bool {
-        switch lowercased {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "."), UInt8(ascii: "-"): true
-        default: decimalValue != nil
-        }
-    }
-
     var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 

@@ -64,11 +64,6 @@ struct Latencies: Sendable {
         histogram.add(other.histogram)
     }
 
-    mutating func removeAll() {
-        guard count > 0 else { return }
-        histogram.reset()
-    }
-
     /// Returns a percentile in milliseconds; nil if nothing was recorded.
     func milliseconds(atPercentile percentile: Double) -> Double? {
         count > 0 ? Double(histogram.valueAtPercentile(percentile)) / 1e6 : nil
@@ -83,7 +78,7 @@ struct Latencies: Sendable {
 /// One second of a run, as seen by one worker or by all.
 struct SecondSlice: Sendable {
     /// The number of the second from 0 on, which begins with the first request, be it for warming up.
-    var second: Int
+    let second: Int
     var counts = RequestCounts()
     var response = Latencies()
     /// The lateness of the requests that were taken up in it.
@@ -93,13 +88,6 @@ struct SecondSlice: Sendable {
         counts.add(other.counts)
         response.merge(other.response)
         sendLag.merge(other.sendLag)
-    }
-
-    mutating func begin(_ second: Int) {
-        self.second = second
-        counts = RequestCounts()
-        response.removeAll()
-        sendLag.removeAll()
     }
 }
 

@@ -13,9 +13,8 @@ struct Recorder: Sendable {
 
     mutating func turn(to second: Int) -> SecondSlice? {
         guard second > slice.second else { return nil }
-        let finished = slice
-        slice.begin(second)
-        return finished
+        defer { slice = SecondSlice(second: second) }
+        return slice
     }
 
     mutating func finish(_ time: ThreadTime, seconds: Double) -> SecondSlice? {

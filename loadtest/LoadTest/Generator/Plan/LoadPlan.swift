@@ -139,8 +139,6 @@ enum LoadTargetError: Error, Hashable, CustomStringConvertible {
 
 extension LoadTarget {
     /// Reads `http://host[:port][/path][?query]`, or such a URL with https.
-    ///
-    /// - Parameter defaultPath: the path of a URL without a path.
     init(_ text: String, defaultPath: String = "/") throws(LoadTargetError) {
         let scheme = text.lowercased().prefix { $0 != ":" }
         guard ["http", "https"].contains(scheme), text.dropFirst(scheme.count).hasPrefix("://") else {

@@ -40,7 +40,6 @@ struct LoadRun: Sendable {
     private let events: AsyncStream<WorkerEvent>
     private let continuation: AsyncStream<WorkerEvent>.Continuation
 
-    /// - Parameter traffic: returns the requests of the worker with this number.
     init(plan: LoadPlan, traffic: @escaping @Sendable (_ worker: Int) -> any LoadTraffic) {
         self.plan = plan
         self.traffic = traffic
@@ -57,19 +56,12 @@ struct LoadRun: Sendable {
         continuation.yield(.drain)
     }
 
-    /// Runs from the first connection to the last answer.
     func run(_ tell: (LoadRunEvent) -> Void = { _ in }) async throws -> LoadMeasurements {
         try OpenFiles.makeRoom(for: plan.connections)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: plan.workers)
-        let result: Result<LoadMeasurements, any Error>
-        do {
+        return try await MultiThreadedEventLoopGroup.withEventLoopGroup(numberOfThreads: plan.workers) { group in
             if plan.givesWay { try await group.giveWay() }
-            result = .success(try await run(on: group, tell))
-        } catch {
-            result = .failure(error)
+            return try await run(on: group, tell)
         }
-        try? await group.shutdownGracefully()
-        return try result.get()
     }
 
     private func run(
@@ -156,7 +148,6 @@ struct LoadCrew {
 
     var isDone: Bool { finished == plan.workers }
 
-    /// Gives each worker a loop, and lets it connect.
     mutating func gather(
         on group: MultiThreadedEventLoopGroup, address: SocketAddress, _ tls: TLSClient?,
         _ traffic: @escaping @Sendable (Int) -> any LoadTraffic, _ events: AsyncStream<WorkerEvent>.Continuation
