@@ -24,9 +24,10 @@ enum TrafficSource: Sendable {
         switch self {
         case .inTurn(let requests): return InTurn(requests, worker: worker, of: plan.workers)
         case .signed(let pki, let known, let count):
+            let purpose = "new transactions of worker \(worker) after \(requestsBefore) requests"
             return SignedTraffic(
-                pki, known: known, new: count, target: plan.target,
-                purpose: "new transactions of worker \(worker) after \(requestsBefore) requests")
+                pki: pki, target: plan.target, known: known, newTransactions: count,
+                generator: SplitMix64(seed: 1, purpose: purpose))
         case .receipts(let pools, let mix, let popularity):
             func before(_ kind: RequestKind) -> Int { Int(Double(requestsBefore) * mix[kind] * 1.05) }
             return ReceiptTraffic(
@@ -37,7 +38,6 @@ enum TrafficSource: Sendable {
 }
 
 extension LoadRun {
-    /// - Parameter requestsBefore: the number of requests that earlier runs have sent.
     init(_ plan: LoadPlan, _ source: TrafficSource, requestsBefore: Int = 0) {
         self.init(plan: plan) { source.traffic(worker: $0, plan, requestsBefore: requestsBefore) }
     }
@@ -69,7 +69,6 @@ extension TrafficOptions {
     private static let maximumBodyBytes = 64 << 20
 
     /// Makes the requests of a run of about so many requests, if that is known, and seconds; shows progress.
-    /// - Parameter listed: the URLs of `--urls`.
     func source(requests: Double?, seconds: Double, listed: [LoadTarget] = []) async throws -> TrafficSource {
         let target = try target()
         if !sendsReceipts { return .inTurn(try wholeRequests(to: listed.isEmpty ? [target] : listed)) }

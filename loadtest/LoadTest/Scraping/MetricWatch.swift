@@ -160,15 +160,13 @@ struct SeriesCollection: Sendable {
 
     /// The series that were not 0 all the time, in the order of the rules.
     var series: [RunResult.Series] {
-        SeriesRule.all.flatMap { series(of: $0) }
-    }
-
-    private func series(of rule: SeriesRule) -> [RunResult.Series] {
-        var series: [RunResult.Series] = []
-        for (key, points) in points where key.rule == rule && points.contains(where: { $0.y != 0 }) {
-            series.append(
-                RunResult.Series(name: rule.name, labels: key.labels, kind: rule.kind, unit: rule.unit, points: points))
+        SeriesRule.all.flatMap { rule in
+            points.filter { key, points in key.rule == rule && points.contains { $0.y != 0 } }
+                .map { key, points in
+                    RunResult.Series(
+                        name: rule.name, labels: key.labels, kind: rule.kind, unit: rule.unit, points: points)
+                }
+                .sorted { $0.labels.sorted(by: <).description < $1.labels.sorted(by: <).description }
         }
-        return series.sorted { $0.labels.sorted(by: <).description < $1.labels.sorted(by: <).description }
     }
 }

@@ -15,9 +15,6 @@ struct CustomerPools: Sendable {
     private let unknown: RequestForm
     private let popularity: KeyPopularity
 
-    /// - Parameters:
-    ///   - pki: signs the transactions.
-    ///   - form: makes the form of requests with this content.
     init(
         _ customers: SimulatedCustomers, _ pki: TransactionPKI, zipf: Double,
         _ form: (RequestForm.Content) -> RequestForm

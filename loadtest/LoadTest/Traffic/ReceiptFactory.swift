@@ -10,34 +10,27 @@ struct ReceiptFactory: Sendable {
     private let form: RequestForm
     private let seed: UInt64
     private let receiptType: String?
-    let purchases: Int
+    private(set) var purchases = 0
 
     /// Chooses the number of purchases for bodies of about `bodyBytes`. Receipts have `receiptType` instead of a random
     /// type.
     init(_ pki: ForgedPKI, seed: UInt64, form: RequestForm, bodyBytes: Int, receiptType: String? = nil) {
-        self.receiptType = receiptType
-        self.seed = seed
-        self.form = form
-        self.pki = pki
-        func size(_ purchases: Int) -> Int {
-            Self.receipt(pki, seed, "size", purchases, receiptType).utf8.count + form.bodyOverhead
-        }
-        let none = size(0), each = Double(size(16) - none) / 16
-        purchases = max(0, min(Self.maximumPurchases, Int((Double(bodyBytes - none) / each).rounded())))
+        (self.pki, self.form, self.seed, self.receiptType) = (pki, form, seed, receiptType)
+        let none = receipt("size", purchases: 0).utf8.count, some = receipt("size", purchases: 16).utf8.count
+        let wanted = Double(bodyBytes - form.bodyOverhead - none) / (Double(some - none) / 16)
+        purchases = max(0, min(Self.maximumPurchases, Int(wanted.rounded())))
     }
 
     /// With yearly periods, more would reach back beyond the Middle Ages.
     private static let maximumPurchases = 1000
 
     func repeated(_ count: Int, made: (Int) -> Void) async -> [PooledRequest] {
-        await make(count, made) { [self] in Self.receipt(pki, seed, "load \($0)", purchases, receiptType) }
+        await make(count, made) { [self] in receipt("load \($0)", purchases: purchases) }
     }
 
     /// Makes receipts that are sent once, from the receipt with number `first` on.
     func fresh(_ count: Int, from first: Int = 0, made: (Int) -> Void) async -> [PooledRequest] {
-        await make(count, made) { [self] in
-            Self.receipt(pki, seed, "fresh \(first + $0)", purchases, receiptType)
-        }
+        await make(count, made) { [self] in receipt("fresh \(first + $0)", purchases: purchases) }
     }
 
     /// Makes receipts whose last subscription ends in the seconds after a moment, evenly spread.
@@ -54,9 +47,7 @@ struct ReceiptFactory: Sendable {
         await .madeInParallel(count, progress: made) { [form] in PooledRequest(receipt($0), form) }
     }
 
-    private static func receipt(
-        _ pki: ForgedPKI, _ seed: UInt64, _ purpose: String, _ purchases: Int, _ receiptType: String?
-    ) -> String {
+    private func receipt(_ purpose: String, purchases: Int) -> String {
         var generator = SplitMix64(seed: seed, purpose: purpose)
         var contents = ReceiptContents.random(using: &generator, purchases: purchases)
         if let receiptType { contents.receiptType = receiptType }
@@ -79,11 +70,7 @@ struct ReceiptFactory: Sendable {
 }
 
 extension Array where Element: Sendable {
-    /// Makes elements on all cores, in their order.
-    ///
-    /// - Parameters:
-    ///   - progress: receives the number of elements made so far, from time to time.
-    ///   - make: returns the element with this number, counted from 0.
+    /// Makes elements on all cores, in their order. `progress` receives the number of elements made so far.
     static func madeInParallel(
         _ count: Int, progress: (Int) -> Void, _ make: @escaping @Sendable (Int) -> Element
     ) async -> [Element] {

@@ -36,9 +36,6 @@ struct ReceiptTraffic: LoadTraffic {
     private var nearExpiry: InTurn<PooledRequest>
     private var notifications: InTurn<ByteBuffer>
 
-    /// - Parameters:
-    ///   - freshBefore: the number of fresh receipts that were sent before.
-    ///   - notificationsBefore: the number of notifications that were sent before.
     init(
         _ pools: ReceiptPools, _ mix: RequestMix, _ popularity: KeyPopularity, worker: Int, of workers: Int,
         seed: UInt64, freshBefore: Int = 0, notificationsBefore: Int = 0

@@ -66,7 +66,8 @@ struct RequestForm: Sendable {
     ) -> String {
         var head = "\(method) \(target.path) HTTP/1.1\r\n"
         let usual = [("Host", target.authority), ("User-Agent", "receipt-loadtest"), ("Content-Type", type ?? "")]
-        for (name, value) in usual where !value.isEmpty && !fields.contains(where: { $0.isNamed(name) }) {
+        let given = Set(fields.map { $0.name.lowercased() })
+        for (name, value) in usual where !value.isEmpty && !given.contains(name.lowercased()) {
             head += "\(name): \(value)\r\n"
         }
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
@@ -105,9 +106,6 @@ extension RequestForm.Content {
 struct HeaderField: Hashable, Sendable {
     let name: String
     let value: String
-
-    /// Returns true if this is the field's name, whatever its case.
-    func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
 }
 
 extension [HeaderField] {

@@ -9,23 +9,12 @@ internal import Receipts
 /// Requests of one customer's signed transactions, some in no earlier request. They are made as they are sent: signing
 /// takes less time than verifying, and a stock for minutes would take gigabytes.
 struct SignedTraffic: LoadTraffic {
-    private let pki: TransactionPKI
-    private let target: LoadTarget
+    let pki: TransactionPKI
+    let target: LoadTarget
     /// The transactions that all requests have, as texts of JSON.
-    private let known: [String]
-    private let newTransactions: Int
-    private var generator: SplitMix64
-
-    /// - Parameter purpose: the name of the random stream; another name gives other new transactions.
-    init(
-        _ pki: TransactionPKI, known: [String], new newTransactions: Int, target: LoadTarget, purpose: String
-    ) {
-        self.pki = pki
-        self.known = known
-        self.newTransactions = newTransactions
-        self.target = target
-        generator = SplitMix64(seed: 1, purpose: purpose)
-    }
+    let known: [String]
+    let newTransactions: Int
+    var generator: SplitMix64
 
     mutating func next() -> ByteBuffer {
         let transactions = known + (0..<newTransactions).map { _ in pki.transaction(using: &generator) }
