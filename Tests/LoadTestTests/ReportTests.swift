@@ -100,7 +100,7 @@ struct ReportTests {
         let plan = VerifyPlan(
             purchases: [1, 9], threads: [1, 2], duration: .milliseconds(9), receipts: 2, seed: 1)
         var turns = 0
-        let report = try VerifyBenchmark(plan: plan).run { turns = $0 }
+        let report = try plan.run { turns = $0 }
         let object = try JSONDecoder().decode(Document.self, from: Data(JSONOutput.of(report).utf8))
         #expect(turns == plan.turns)
         #expect(object.cases.map(\.purchases) == [1, 1, 1, 1, 9, 9, 9, 9])
@@ -114,7 +114,7 @@ struct ReportTests {
     func `a tiny run of other evidence measures every case`(_ evidence: ForgedEvidenceKind) throws {
         let plan = VerifyPlan(
             evidence: evidence, purchases: [1], threads: [1, 2], duration: .milliseconds(9), receipts: 2)
-        let cases = try VerifyBenchmark(plan: plan).run().cases
+        let cases = try plan.run().cases
         #expect(cases.map(\.threads) == [1, 1, 2, 2] && cases.map(\.chain) == [.warm, .cold, .warm, .cold])
         #expect(cases.allSatisfy { $0.evidence == evidence && $0.receiptsPerSecond > 0 && $0.floorPerSecond > 0 })
         #expect(cases.allSatisfy { ($0.chainWalkPerSecond ?? 0 > 0) == evidence.isJWS })

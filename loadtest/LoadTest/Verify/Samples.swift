@@ -53,8 +53,11 @@ struct SampleAuthority: Sendable {
 
     static func notifications(_ pki: TransactionPKI) -> SampleAuthority {
         SampleAuthority(.notification, pki.certificates) { _, generator in
-            let series = NotificationSeries.ofSamples(seed: generator.next())
-            let number = Int(generator.fraction() * Double(NotificationSeries.sampleCount))
+            // In the sandbox, and signed on the last day on which receipts are issued.
+            let series = NotificationSeries(
+                customers: 1000, bundleID: "com.example.forge", environment: "Sandbox",
+                from: Corpus.issuedBefore.advanced(byDays: -1).timestamp, seed: generator.next())
+            let number = Int(generator.fraction() * 100_000)
             return (series.notification(number, signedBy: pki), series.bundleID)
         }
     }
@@ -67,28 +70,12 @@ struct SampleAuthority: Sendable {
     }
 }
 
-extension NotificationSeries {
-    /// The number of notifications that samples are drawn from.
-    fileprivate static let sampleCount = 100_000
-
-    /// Returns notifications in the sandbox, signed on the last day on which receipts are issued.
-    fileprivate static func ofSamples(seed: UInt64) -> NotificationSeries {
-        NotificationSeries(
-            customers: 1000, bundleID: "com.example.forge", environment: "Sandbox",
-            from: Corpus.issuedBefore.advanced(byDays: -1).timestamp, seed: seed)
-    }
-}
-
 /// A signature of evidence, and what it covers.
 struct SignedPart: Hashable, Sendable {
     /// The signed bytes.
     let content: [UInt8]
     /// The signature as OpenSSL takes it.
     let signature: [UInt8]
-}
-
-extension SignedPart {
-    init(_ message: JWSMessage) { self.init(content: message.content, signature: message.signature) }
 }
 
 /// Evidence to verify, and its parts that the crypto floor works on.
@@ -123,7 +110,8 @@ final class SampleReceipt: Sendable {
                 let signature = message.signature
             else { return nil }
             return [SignedPart(content: content, signature: signature)]
-        case .jws, .notification: return messages(in: bytes, evidence)?.map { SignedPart($0) }
+        case .jws, .notification:
+            return messages(in: bytes, evidence)?.map { SignedPart(content: $0.content, signature: $0.signature) }
         case .transactionReceipt: return signedPart(ofPropertyList: bytes).map { [$0] }
         }
     }

@@ -32,14 +32,12 @@ struct Entrant: Hashable, Sendable {
     static let floor = Entrant(implementation: .floor, threads: 1)
 }
 
-struct VerifyBenchmark {
-    let plan: VerifyPlan
-
+extension VerifyPlan {
     /// - Parameter progress: called after each turn with the number of turns taken so far.
     func run(progress: (_ turns: Int) -> Void = { _ in }) throws -> VerifyReport {
-        let bench = try TestBench(SampleAuthority(plan.evidence, seed: plan.seed))
+        let bench = try TestBench(SampleAuthority(evidence, seed: seed))
         var turns = 0
-        let cases = try plan.purchases.flatMap { purchases in
+        let cases = try purchases.flatMap { purchases in
             try measure(purchases: purchases, on: bench) {
                 turns += 1
                 progress(turns)
@@ -50,11 +48,11 @@ struct VerifyBenchmark {
 
     private func measure(purchases: Int, on bench: TestBench, afterEachTurn: () -> Void) throws -> [VerifyCase] {
         let samples = try SampleReceipts(
-            count: plan.receipts, purchases: purchases, signedBy: bench.authority, seed: plan.seed)
+            count: receipts, purchases: purchases, signedBy: bench.authority, seed: seed)
         try bench.checkAcceptance(of: samples)
-        let measurements = try Slice(bench: bench, samples: samples, duration: plan.slice)
-            .measure(plan.entrants, rounds: plan.rounds, afterEachTurn: afterEachTurn)
-        return plan.threads.flatMap { threads in
+        let measurements = try Slice(bench: bench, samples: samples, duration: slice)
+            .measure(entrants, rounds: rounds, afterEachTurn: afterEachTurn)
+        return threads.flatMap { threads in
             [.warm, .cold].map { chain in VerifyCase(samples, measurements, threads: threads, chain: chain) }
         }
     }
@@ -72,10 +70,7 @@ extension [Double] {
         return (sorted[last / 2] + sorted[(last + 1) / 2]) / 2
     }
 
-    /// Returns the median of the ratios within each round.
-    ///
-    /// A shared machine may be fast in some rounds and slow in other rounds. The medians of two entrants can then stem
-    /// from different rounds, and their ratio from neither.
+    /// Returns the median of the ratios within each round: the medians of two entrants may stem from different rounds.
     func ratio(to other: [Double]) -> Double { ratios(to: other).median }
 
     func ratios(to other: [Double]) -> [Double] { zip(self, other).map { $0 / $1 } }
@@ -93,8 +88,6 @@ struct Slice: Sendable {
     ///
     /// Turns are short, so that drift of the machine affects all alike; and each round begins with another entrant, so that
     /// none always follows the same neighbour.
-    ///
-    /// - Parameter afterEachTurn: called once for each entrant and round.
     func measure(_ entrants: [Entrant], rounds: Int, afterEachTurn: () -> Void) throws -> Measurements {
         var measurements: Measurements = [:]
         for round in 0..<rounds {
@@ -147,10 +140,7 @@ struct Slice: Sendable {
 struct Threads {
     let count: Int
 
-    /// Runs `body` on each thread, with the thread's number from 0, and waits for all of them.
-    ///
-    /// - Returns: the results in the threads' order.
-    /// - Throws: the error of the first thread that failed.
+    /// Runs `body` on each thread, with the thread's number from 0, and returns all results in the threads' order.
     func run<Value: Sendable>(_ body: @escaping @Sendable (_ thread: Int) throws -> Value) throws -> [Value] {
         let threads = NIOThreadPool(numberOfThreads: count)
         threads.start()

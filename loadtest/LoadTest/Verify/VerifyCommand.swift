@@ -85,7 +85,7 @@ struct VerifyCommand: ParsableCommand {
 
     private func measure() throws -> VerifyReport {
         let progress = ProgressLine(unit: "turns", total: plan.turns)
-        return try VerifyBenchmark(plan: plan).run { progress.update(done: $0) }
+        return try plan.run { progress.update(done: $0) }
     }
 }
 

@@ -88,14 +88,12 @@ extension Bench {
         let plan = VerifyPlan(
             evidence: evidence, purchases: [purchases], threads: [1],
             duration: .seconds(Double(plan.runs) * plan.seconds / 5))
-        let cases = try VerifyBenchmark(plan: plan).run().cases
+        let cases = try plan.run().cases
         try await cores.useAll()
         // The first row has the warm chain.
         return cases[0]
     }
-}
 
-extension Bench {
     /// Measures the time from the beginning of a process to its first verdict.
     func measureStart() async throws {
         // The first start reads the program from the disk.
