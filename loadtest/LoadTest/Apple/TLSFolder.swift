@@ -18,13 +18,11 @@ struct TLSFolder {
 
     /// Returns an identity that is not kept, below a new `ca.pem`.
     func expiredIdentity() throws(TLSFolderError) -> TLSIdentity {
-        let authority = try makeAuthority()
-        return authority.expiredIdentity(forHosts: Self.hosts)
+        try makeAuthority().expiredIdentity(forHosts: Self.hosts)
     }
 
     private func makeIdentity() throws(TLSFolderError) -> TLSIdentity {
-        let authority = try makeAuthority()
-        let identity = authority.identity(forHosts: Self.hosts)
+        let identity = try makeAuthority().identity(forHosts: Self.hosts)
         try write(identity.privateKeyPEM, to: "server.key", permissions: 0o600)
         try write(identity.certificatePEM, to: "server.pem")
         return identity

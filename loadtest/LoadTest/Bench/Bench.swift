@@ -159,25 +159,23 @@ extension Bench {
     }
 
     /// Measures figures in every run, and reports their medians.
-    /// - Parameter measure: receives the number of the run, from 0 on.
     func eachRun(_ measure: (_ run: Int) async throws -> [FigureSample]) async throws {
         var runs: [[FigureSample]] = []
         for run in 0..<plan.runs { runs.append(try await measure(run)) }
         report.add(mediansOf: runs)
     }
 
-    /// Lets loads take their turns of a run; each run begins with another load.
-    ///
-    /// - Returns: the turns in the order of the loads.
+    /// Lets loads take their turns of a run, which begins with another load each time, and returns them in the order of
+    /// the loads.
     func turns(
         of loads: [BenchLoad], in run: Int, _ turn: (BenchLoad) async throws -> BenchTurn
     ) async throws -> [BenchTurn] {
-        var turns: [(index: Int, turn: BenchTurn)] = []
+        var turns: [Int: BenchTurn] = [:]
         for position in loads.indices {
             let index = (position + run) % loads.count
-            turns.append((index, try await turn(loads[index])))
+            turns[index] = try await turn(loads[index])
         }
-        return turns.sorted { $0.index < $1.index }.map(\.turn)
+        return loads.indices.compactMap { turns[$0] }
     }
 
     /// Lets loads take turns after a turn of each that does not count, and reports a figure of each.

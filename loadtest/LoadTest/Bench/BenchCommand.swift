@@ -114,7 +114,6 @@ struct BenchPlan: Hashable, Sendable {
     /// The number of runs of each server, whose medians count.
     var runs = 5
     var seconds = 4.0
-    /// The time before the first run of each server.
     var warmupSeconds = 2.0
     /// The time before each run with full caches: enough to send each receipt several times.
     static let refreshSeconds = 0.5

@@ -48,7 +48,6 @@ struct CeilingCommand: AsyncParsableCommand {
     }
 }
 
-/// Answers each request, once it is complete, with the same bytes.
 private final class SameAnswer: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

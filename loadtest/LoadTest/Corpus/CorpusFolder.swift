@@ -105,16 +105,15 @@ struct ToolRequests {
     let target: LoadTarget
     let fields: [HeaderField]
 
-    private static let type = HeaderField(name: "Content-Type", value: "application/json")
-
     /// Writes the files of a tool and returns the command that uses them.
     func write(_ receipts: [String], for tool: ToolFormat) throws -> String {
         let form = RequestForm(target: target, mode: nil, fields: [])
         let bodies = receipts.map(form.body)
         switch tool {
         case .vegeta:
+            let header = Dictionary(all.map { ($0.name, [$0.value]) }, uniquingKeysWith: +)
             let lines = try bodies.map {
-                try JSONOutput.compact(VegetaTarget(url: target.url, all, Data($0.utf8))) + "\n"
+                try JSONOutput.compact(VegetaTarget(url: target.url, header: header, body: Data($0.utf8))) + "\n"
             }
             let file = try write(lines.joined(), to: "vegeta.json")
             return "vegeta attack -format=json -targets=\(file.shellWord) -rate=1000 -duration=30s | vegeta report"
@@ -126,7 +125,7 @@ struct ToolRequests {
         }
     }
 
-    private var all: [HeaderField] { [Self.type] + fields }
+    private var all: [HeaderField] { [HeaderField(name: "Content-Type", value: "application/json")] + fields }
 
     private func write(_ text: String, to name: String) throws -> String {
         do {
@@ -143,11 +142,6 @@ struct ToolRequests {
         let url: String
         let header: [String: [String]]
         let body: Data
-
-        init(url: String, _ fields: [HeaderField], _ body: Data) {
-            (self.url, self.body) = (url, body)
-            header = Dictionary(fields.map { ($0.name, [$0.value]) }, uniquingKeysWith: +)
-        }
     }
 
     private struct K6Request: Encodable {

@@ -135,7 +135,6 @@ actor RunningFleet: RunningProgram {
 
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
     var target: LoadTarget { .loopback(clientPort) }
-    /// The header fields of clients: the API key if they need one.
     var authorization: [HeaderField] { .bearer(key) }
     var adminPorts: [Int] { gateways.map(\.adminPort) }
     var servers: [BenchServer] { gateways.map { BenchServer($0) } }

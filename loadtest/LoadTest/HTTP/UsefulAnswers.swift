@@ -7,7 +7,6 @@ internal import Glibc
 struct UsefulAnswers: Hashable, Sendable {
     /// The outcomes that are no use to anybody who sends such requests.
     let useless: Set<LoadOutcome>
-    /// The address of the requests.
     let url: String
 
     static let expression = "useful>0%"

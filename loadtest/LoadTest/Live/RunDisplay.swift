@@ -12,7 +12,6 @@ final class RunDisplay {
 
     struct Options {
         let marks: [RunResult.Mark]
-        /// True if nothing is shown.
         var isQuiet = false
         /// True if there is no live view, even on a terminal.
         var isPlain = false
@@ -85,12 +84,12 @@ final class KeyWatch {
     private let before: termios
     private let keys: any DispatchSourceRead
 
-    static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && getpgrp() == tcgetpgrp(STDIN_FILENO) }
-
     /// Calls `press` on a thread of its own for each key; nil without a terminal.
     init?(_ press: @escaping @Sendable (UInt8) -> Void) {
         var settings = termios()
-        guard Self.isPossible, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+        guard isatty(STDIN_FILENO) == 1, getpgrp() == tcgetpgrp(STDIN_FILENO),
+            unsafe tcgetattr(STDIN_FILENO, &settings) == 0
+        else { return nil }
         before = settings
         // Keys come without Return and are not shown; ^C stays a signal.
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)

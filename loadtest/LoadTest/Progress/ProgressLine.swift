@@ -67,7 +67,6 @@ enum ProgressStream {
         if isTerminal { write("\r\(line)\u{1B}[K") }
     }
 
-    /// Warns that figures of programs built for debugging mean little.
     static func warnOfDebugging() {
         #if DEBUG
             write("These programs are built for debugging, so the figures mean little: use make build.\n")

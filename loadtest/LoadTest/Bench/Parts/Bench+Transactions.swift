@@ -43,9 +43,7 @@ extension Bench {
     }
 
     private static let historyCount = 20
-}
 
-extension Bench {
     /// Measures notifications over HTTP at a gateway that has no Redis and keeps them in its memory. All are new: each
     /// run has its own, which are made before it.
     func measureNotifications() async throws {
