@@ -105,7 +105,7 @@ package final class StoreHealth: Sendable {
         _ outcome: Outcome, of permit: CircuitBreaker.Permit, _ commands: [RedisCommand],
         _ results: RedisResults
     ) -> [CircuitBreaker.Transition: Int] {
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         return state.withLock { state in
             state.breaker.record(outcome, of: permit, at: .now, using: &generator)
             switch outcome {

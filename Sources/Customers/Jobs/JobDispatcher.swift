@@ -152,7 +152,7 @@ package final class JobDispatcher: Sendable {
     private func attempt(_ taken: TakenJob, _ request: JobRequest, in lane: JobLane) async {
         let outcome = await outcome(of: taken.job, request)
         observe(.attempted(JobAttemptEnd(outcome)))
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         switch outcome {
         case .decided(let result):
             withPace(of: lane) { $0.reachedApple() }

@@ -73,7 +73,7 @@ final class EndpointWorker: Sendable {
     }
 
     private func begin() -> [DeliveryAction] {
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         let now = ports.clock()
         return state.withLock { state in
             state.isFinished ? [] : state.deliveries.begin(at: now, using: &generator)
@@ -104,7 +104,7 @@ final class EndpointWorker: Sendable {
     private func send(_ attempt: DeliveryAttempt) async {
         let outcome = await outcome(of: attempt)
         let now = ports.clock()
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         observe(state.withLock { $0.deliveries.end(attempt, outcome, at: now, using: &generator) })
     }
 

@@ -156,7 +156,7 @@ package final class WebhookDispatcher: Sendable {
         guard !others.isEmpty else { return true }
         guard let surveys = await ports.store.survey(others) else { return false }
         let free = zip(others, surveys).filter { !$1.isLeased }.map(\.0)
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         let additions = allocation.additions(from: free, ownedCount: kept.count, at: ports.clock(), using: &generator)
         let byName = Dictionary(workers.map { ($0.endpoint.name, $0) }) { first, _ in first }
         for queue in additions where !isFinished { await byName[queue.endpoint]?.acquire(queue) }

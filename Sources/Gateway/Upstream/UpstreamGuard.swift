@@ -145,7 +145,7 @@ extension UpstreamGuard {
 
     /// Returns the delay before a failed request is retried; nil for no retry.
     package func retryDelay(from start: Instant, until deadline: Instant) -> Duration? {
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         return state.withLock { $0.retries.delay(from: start, until: deadline, at: .now, using: &generator) }
     }
 }
@@ -206,7 +206,7 @@ extension UpstreamGuard {
     ///   - pause: the pause that Apple asks for, if any.
     ///   - observe: receives the breaker's transitions since the last call.
     package func release(_ pass: Pass, _ outcome: Outcome, pause: Duration? = nil, _ observe: UpstreamObserver) {
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         let now = Instant.now
         let transitions = state.withLock { state in
             state.breaker.record(outcome, of: pass.permit, at: now, using: &generator)

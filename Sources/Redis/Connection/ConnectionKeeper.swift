@@ -134,7 +134,7 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
 
     private func delay(after fault: RedisConnectionFault, readySince: NIODeadline?) -> Duration {
         let reconnection = parts.configuration.reconnection
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         if case .refused(let refusal) = fault, !refusal.isPassing {
             return reconnection.delayAfterRefusal(using: &generator)
         }

@@ -68,7 +68,7 @@ package final class SpanExporter: Sendable {
     // MARK: - One batch
 
     private func export(_ batch: [TraceSpan]) async {
-        var generator = SystemRandomNumberGenerator()
+        var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         for attempt in 1...ExportOutcome.Limits.attempts {
             let outcome = await send(batch, by: .now + timeout)
             let delay = outcome.delay(afterAttempts: attempt, using: &generator)
