@@ -97,7 +97,7 @@ struct TransactionReceiptAnswerTests {
     }
 
     @Test func `a receipt that cannot be read has another status than a forged one`() throws {
-        let forge = TransactionReceiptForge(pki: TransactionReceiptPKI(below: Samples.pki))
+        let forge = TransactionReceiptForge(pki: Samples.pki)
         for (fault, status) in [("signature-bit-flipped", 21003), ("signature-cut-short", 21002)] {
             let receipt = forge.evidence(with: try #require(TransactionReceiptFault(named: fault), "\(fault)"))
             #expect(try TestStore().answer(to: Samples.body(receipt)).status == status, "\(fault)")

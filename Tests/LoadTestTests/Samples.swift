@@ -18,14 +18,13 @@ extension TestBench {
         switch evidence {
         case .receipt: sample
         case .jws: try TestBench(.transactions(transactionPKI))
-        case .transactionReceipt: try TestBench(.transactionReceipts(transactionReceiptPKI))
+        case .transactionReceipt: try TestBench(.transactionReceipts(pki))
         case .notification: try TestBench(.notifications(transactionPKI))
         }
     }
 
     // Made once: each has other certificates, because no two ECDSA signatures are alike.
     static let transactionPKI = TransactionPKI(seed: 1)
-    private static let transactionReceiptPKI = TransactionReceiptPKI(below: pki)
 }
 
 extension SampleReceipts {

@@ -7,7 +7,7 @@
     extension FuzzSeeds {
         /// Whole transaction receipts, purchase information as if it were signed, and property lists.
         static var transactionReceipts: [(String, [UInt8])] {
-            let pki = TransactionReceiptPKI(below: ForgedPKI(seed: 1))
+            let pki = ForgedPKI(seed: 1)
             let contents = TransactionReceiptContents.faultSample
             let receipts = (2...4).map { version in
                 ("transaction-receipt-\(version)", [0] + pki.sign(contents, version: version))

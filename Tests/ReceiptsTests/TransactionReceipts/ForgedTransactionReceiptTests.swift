@@ -32,17 +32,14 @@ struct ForgedTransactionReceiptTests {
         }
     }
 
-    @Test func `names are unique and in kebab case, and receipts differ`() {
-        let names = TransactionReceiptFault.allCases.map(\.name)
-        #expect(Set(names).count == names.count)
-        for name in names { #expect(name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" }) }
+    @Test func `receipts differ`() {
         // One receipt has two answers, by policy.
         let others = TransactionReceiptSamples.faults.filter { $0.fault.name != "version-2" }.map(\.bytes)
-        #expect(Set(others + [TransactionReceiptSamples.receipt]).count == names.count)
+        #expect(Set(others + [TransactionReceiptSamples.receipt]).count == TransactionReceiptFault.allCases.count)
     }
 
     @Test func `receipts are made alike from scratch`() {
-        let again = TransactionReceiptForge(pki: TransactionReceiptPKI(seed: 1))
+        let again = TransactionReceiptForge(pki: ForgedPKI(seed: 1))
         for (fault, bytes) in TransactionReceiptSamples.faults {
             #expect(again.evidence(with: fault) == bytes, "\(fault)")
         }

@@ -5,7 +5,7 @@ import Receipts
 
 /// Shared between tests of transaction receipts.
 enum TransactionReceiptSamples {
-    static let forge = TransactionReceiptForge(pki: TransactionReceiptPKI(below: Samples.pki))
+    static let forge = TransactionReceiptForge(pki: Samples.pki)
     static let contents = forge.contents
     static let receipt = forge.wellFormed
 

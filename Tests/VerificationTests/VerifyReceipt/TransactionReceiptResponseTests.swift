@@ -20,7 +20,7 @@ import Testing
 
 /// Answers of every interface to transaction receipts (iOS 6), without Apple.
 struct TransactionReceiptResponseTests {
-    private static let forge = TransactionReceiptForge(pki: TransactionReceiptPKI(below: ForgedPKI(seed: 7)))
+    private static let forge = TransactionReceiptForge(pki: ForgedPKI(seed: 7))
     /// The period of the sample.
     private static let start = forge.contents.purchaseDate
     private static let end = start.advanced(byDays: 30)

@@ -16,7 +16,7 @@ struct SampleAuthority: Sendable {
         switch evidence {
         case .receipt: self = .receipts(ForgedPKI(seed: seed))
         case .jws: self = .transactions(TransactionPKI(seed: seed))
-        case .transactionReceipt: self = .transactionReceipts(TransactionReceiptPKI(seed: seed))
+        case .transactionReceipt: self = .transactionReceipts(ForgedPKI(seed: seed))
         case .notification: self = .notifications(TransactionPKI(seed: seed))
         }
     }
@@ -42,8 +42,8 @@ struct SampleAuthority: Sendable {
         }
     }
 
-    static func transactionReceipts(_ pki: TransactionReceiptPKI) -> SampleAuthority {
-        var authority = SampleAuthority(.transactionReceipt, pki.receipts.certificates) { _, generator in
+    static func transactionReceipts(_ pki: ForgedPKI) -> SampleAuthority {
+        var authority = SampleAuthority(.transactionReceipt, pki.certificates) { _, generator in
             let contents = TransactionReceiptContents.random(using: &generator)
             return (pki.sign(contents), contents.bundleID)
         }

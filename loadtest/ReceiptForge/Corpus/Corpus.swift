@@ -29,7 +29,7 @@ package struct Corpus: RandomAccessCollection, Sendable {
         self.genuineReceipts = genuineReceipts
         pki = ForgedPKI(seed: seed)
         jwsForge = JWSForge(pki: TransactionPKI(seed: seed))
-        transactionReceiptForge = TransactionReceiptForge(pki: TransactionReceiptPKI(below: pki))
+        transactionReceiptForge = TransactionReceiptForge(pki: pki)
     }
 
     package var startIndex: Int { 0 }

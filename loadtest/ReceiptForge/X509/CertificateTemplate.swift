@@ -58,6 +58,12 @@ extension CertificateTemplate {
     mutating func replace(with replacement: CertificateExtension) {
         extensions = extensions.map { $0.identifier == replacement.identifier ? replacement : $0 }
     }
+
+    /// Replaces one of Apple's markers by another, at the end.
+    mutating func replaceMarker(_ marker: OID, by other: OID) {
+        remove(marker)
+        extensions.append(.marker(other))
+    }
 }
 
 /// A signed certificate and its template.

@@ -20,14 +20,16 @@ extension TransactionReceiptForge {
             }
             .because("A key of 1024 bits with the marker of version 3."),
         .rejected("version-3-certificate-in-version-2", .leafMarkerMissing).acceptingVersion2
-            .afterSigning(version: 2) { $0.certificate = $1.pki.receipts.leaf.der }
+            .afterSigning(version: 2) { $0.certificate = $1.pki.leaf.der }
             .because("Version 2 has its own authority; its rules never apply to other certificates."),
         .rejected("version-3-key-in-version-2", .signatureInvalid).acceptingVersion2
             .receipt { $0.withStrongKeyInVersion2 }
             .because("Half of a signature: one is as long as its key (RFC 8017 §8.2.2)."),
         .rejected("version-2-leaf-under-other-authority", .intermediateMarkerMissing).acceptingVersion2
             .receipt { forge in
-                forge.signed(version: 2, by: .storeLeaf) { $0.replaceMarker(.storeReceiptSigningMarker) }
+                forge.signed(version: 2, by: .storeLeaf) {
+                    $0.replaceMarker(.receiptSigningMarker, by: .storeReceiptSigningMarker)
+                }
             }
             .because("The markers of version 2 belong together."),
         .rejected("other-authoritys-leaf", .certificateSignatureInvalid)
@@ -43,7 +45,7 @@ extension TransactionReceiptForge {
             .because("The holder of a leaf could issue further leaves."),
         .rejected("intermediate-as-signer", .issuerCertificateMissing)
             .receipt { forge in
-                forge.edited(forge.signed(by: .intermediate)) { $0.certificate = forge.pki.receipts.intermediate.der }
+                forge.edited(forge.signed(by: .intermediate)) { $0.certificate = forge.pki.intermediate.der }
             }
             .because("An authority does not sign receipts."),
         .rejected("leaf-is-ca", .leafIsCA).leaf { $0.replace(with: .certificateAuthority()) }
@@ -64,13 +66,6 @@ extension TransactionReceiptForge {
             }
             .because("A leaf older than its authority, and a purchase before that began."),
     ]
-}
-
-extension CertificateTemplate {
-    fileprivate mutating func replaceMarker(_ marker: OID) {
-        remove(.receiptSigningMarker)
-        extensions.append(.marker(marker))
-    }
 }
 
 extension TransactionReceiptForge {

@@ -98,6 +98,6 @@ extension TransactionReceiptForge {
 extension TransactionReceiptForge {
     /// The app receipt of the same signer.
     var appReceipt: SignedDataTemplate {
-        pki.receipts.container(signing: ReceiptContents.faultSample.payload)
+        pki.container(signing: ReceiptContents.faultSample.payload)
     }
 }

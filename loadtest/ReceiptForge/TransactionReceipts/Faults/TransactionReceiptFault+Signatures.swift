@@ -12,7 +12,9 @@ extension TransactionReceiptForge {
         .rejected("version-4-as-3", .signatureInvalid).afterSigning { $0.version = 3 }
             .because("A SHA-256 signature in the version of SHA-1."),
         .rejected("version-not-signed", .signatureInvalid)
-            .afterSigning { $0.signature = $1.signature(over: $0.purchaseInfo) }
+            .afterSigning {
+                $0.signature = $1.pki.keys.key(for: .leaf).signature(over: $0.purchaseInfo, digest: .sha256)
+            }
             .because("The signature covers the purchase information without the version."),
         .rejected("version-2-bit-flipped", .signatureInvalid).acceptingVersion2
             .afterSigning(version: 2) { $0.signature[64] ^= 1 }
@@ -29,7 +31,7 @@ extension TransactionReceiptForge {
             .because("The same key signs app receipts: their signature covers other bytes."),
         .rejected("signed-by-stranger", .signatureInvalid)
             .receipt { forge in
-                forge.edited(forge.signed(by: .attackerLeaf)) { $0.certificate = forge.pki.receipts.leaf.der }
+                forge.edited(forge.signed(by: .attackerLeaf)) { $0.certificate = forge.pki.leaf.der }
             }
             .because("The genuine certificate beside the signature of another key."),
     ]
@@ -39,11 +41,5 @@ extension TransactionReceiptFault {
     /// The purchase information under the sample's signature.
     fileprivate func purchaseInfoAfterSigning(_ edit: @escaping Edit<TransactionReceiptContents>) -> Self {
         afterSigning { $0.purchaseInfo = $1.edited($1.contents, by: edit).purchaseInfo.encoded }
-    }
-}
-
-extension TransactionReceiptForge {
-    fileprivate func signature(over message: [UInt8]) -> [UInt8] {
-        pki.keys.key(for: .leaf).signature(over: message, digest: .sha256)
     }
 }

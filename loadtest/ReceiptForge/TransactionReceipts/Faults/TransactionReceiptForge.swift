@@ -5,11 +5,11 @@ package struct TransactionReceiptForge: FaultApplying {
     package static let faults = legitimate + propertyLists + signatureBlobs + certificates + signatures + fields
 
     /// The authority that a verifier under test must trust.
-    package let pki: TransactionReceiptPKI
+    package let pki: ForgedPKI
     /// The contents of the sample: the second period of a subscription.
     package let contents: TransactionReceiptContents
 
-    package init(pki: TransactionReceiptPKI) {
+    package init(pki: ForgedPKI) {
         self.pki = pki
         contents = .faultSample
     }
@@ -45,7 +45,7 @@ extension TransactionReceiptFault {
     /// The fields of `purchase-info`, before signing.
     func fields(_ edit: @escaping Edit<ForgedPropertyList>) -> Self {
         evidence {
-            $0.signed($0.edited($0.contents.purchaseInfo, by: edit).encoded).encoded
+            $0.pki.receipt($0.contents, purchaseInfo: $0.edited($0.contents.purchaseInfo, by: edit).encoded).encoded
         } reading: { _ in
             nil
         }
@@ -53,7 +53,7 @@ extension TransactionReceiptFault {
 
     /// The bytes of `purchase-info`, before signing.
     func purchaseInfo(_ edit: @escaping Edit<[UInt8]>) -> Self {
-        receipt { $0.signed($0.edited($0.contents.purchaseInfo.encoded, by: edit)) }
+        receipt { $0.pki.receipt($0.contents, purchaseInfo: $0.edited($0.contents.purchaseInfo.encoded, by: edit)) }
     }
 
     /// The signer's certificate, before its authority signs it.
@@ -78,10 +78,6 @@ extension TransactionReceiptFault {
 }
 
 extension TransactionReceiptForge {
-    func signed(_ purchaseInfo: [UInt8]) -> ForgedTransactionReceipt {
-        pki.receipt(contents, purchaseInfo: purchaseInfo)
-    }
-
     /// The sample, signed with a key and its certificate for app receipts, which is edited before it is signed.
     func signed(
         _ contents: TransactionReceiptContents? = nil, version: UInt8 = 4, by signer: KeyRole,
