@@ -194,7 +194,7 @@ extension FaultForge {
     /// The sample receipt with purchases in this order, which a sorted SET would not keep.
     func receiptWithPurchases(inOrder transactionIDs: [String]) -> [UInt8] {
         receipt(attributes: { attributes in
-            attributes.order = .asWritten
+            attributes.isSorted = false
             attributes.remove(.inAppPurchase)
             attributes.attributes += transactionIDs.map { identifier in
                 PurchaseContents(

@@ -108,7 +108,7 @@ extension FaultForge {
 extension AttributeSet {
     /// Appends unsorted: sorting would compare them byte by byte.
     fileprivate mutating func append(_ more: [AttributeTemplate]) {
-        order = .asWritten
+        isSorted = false
         attributes += more
     }
 }

@@ -11,7 +11,7 @@ extension FaultForge {
             .because("The container need not carry the root: a configured trust anchor closes the chain."),
         .genuine("unsorted-sets")
             .attributes { attributes in
-                attributes.order = .asWritten
+                attributes.isSorted = false
                 attributes.attributes.reverse()
             }
             .because("The signature covers the bytes as they are, so the order inside a SET cannot be forged."),

@@ -39,22 +39,13 @@ extension AttributeTemplate {
 
 /// `Payload ::= SET OF ReceiptAttribute`: the content Apple signs, and also the value of each purchase.
 package struct AttributeSet: Sendable {
-    enum Order: Sendable {
-        /// By their encodings, shortest first, as DER requires and genuine receipts do.
-        case sorted
-        /// As listed, as Xcode does.
-        case asWritten
-    }
-
     var attributes: [AttributeTemplate]
-    var order = Order.sorted
+    /// True to sort by the encodings, as DER requires and genuine receipts do; Xcode does not.
+    var isSorted = true
 
     var element: DERNode {
         let elements = attributes.map(\.element)
-        return switch order {
-        case .sorted: .set(of: elements)
-        case .asWritten: .set(asWritten: elements)
-        }
+        return isSorted ? .set(of: elements) : .set(asWritten: elements)
     }
 
     mutating func remove(_ type: AttributeNumber) {

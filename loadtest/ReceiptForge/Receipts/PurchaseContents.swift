@@ -68,42 +68,25 @@ extension PurchaseContents {
     }
 
     var attributes: [AttributeTemplate] {
-        identity + dates + flags + padding
-    }
-
-    private var identity: [AttributeTemplate] {
-        [
+        let all: [AttributeTemplate?] = [
             .integer(.quantity, quantity),
             .text(.productID, productID),
             .text(.transactionID, transactionID),
             .text(.originalTransactionID, originalTransactionID),
             .integer(.inAppAdamID, 0),
             .integer(.webOrderLineItemID, webOrderLineItemID),
-        ]
-    }
-
-    private var dates: [AttributeTemplate] {
-        [
             .date(.purchaseDate, purchaseDate),
             .date(.originalTransactionPurchaseDate, originalPurchaseDate),
             .date(.expiresDate, expiresDate),
             .date(.cancellationDate, cancellationDate),
-        ]
-    }
-
-    private var flags: [AttributeTemplate] {
-        [
             productType.map { .integer(.productType, $0.rawValue) },
             isTrialPeriod.map { .flag(.isTrialPeriod, $0) },
             isInIntroOfferPeriod.map { .flag(.isInIntroOfferPeriod, $0) },
             cancellationReason.map { .integer(.cancellationReason, $0.rawValue) },
             promotionalOfferID.map { .text(.promotionalOfferID, $0) },
-        ].compactMap { $0 }
-    }
-
-    /// The undocumented attributes of every genuine purchase: six empty strings and an integer.
-    private var padding: [AttributeTemplate] {
+        ]
+        // The undocumented attributes of every genuine purchase: six empty strings and an integer.
         let emptyTexts: [AttributeNumber] = [1709, 1714, 1715, 1716, 1717, 1718]
-        return emptyTexts.map { .text($0, "") } + [.integer(1722, attribute1722)]
+        return all.compactMap(\.self) + emptyTexts.map { .text($0, "") } + [.integer(1722, attribute1722)]
     }
 }

@@ -53,19 +53,10 @@ extension ReceiptContents {
         attributeSet.element.encoded
     }
 
+    /// The attributes of a genuine receipt. Attributes 21 and 32 are omitted if absent, unlike the dates of a purchase.
+    /// Attributes 9, 13, 14, 20 and 25 are undocumented; 9 holds letters and digits in an INTEGER.
     var attributeSet: AttributeSet {
-        AttributeSet(
-            attributes: app + opaqueValues + dates + undocumented + unknownAttributes + purchases.map(\.attribute))
-    }
-
-    /// Attribute 5, as an app checks it on its device: SHA-1(device identifier ‖ opaque value ‖ bundle ID attribute).
-    var deviceHash: [UInt8] {
-        let bundle = DERNode.utf8String(bundleID).encoded
-        return SigningDigest.sha1.hash(deviceIdentifier + opaqueValue + bundle)
-    }
-
-    private var app: [AttributeTemplate] {
-        [
+        let all: [AttributeTemplate?] = [
             .text(.receiptType, receiptType),
             .integer(.adamID, adamID),
             .text(.bundleID, bundleID),
@@ -75,38 +66,28 @@ extension ReceiptContents {
             .integer(.developerID, developerID),
             .integer(.downloadID, downloadID),
             .integer(.versionExternalIdentifier, versionExternalIdentifier),
-        ]
-    }
-
-    private var opaqueValues: [AttributeTemplate] {
-        [
             AttributeTemplate(.opaqueValue, version: 2, value: opaqueValue),
             AttributeTemplate(.deviceHash, value: deviceHash),
             AttributeTemplate(.opaque6, value: opaque6),
             AttributeTemplate(.opaque7, value: opaque7),
-        ]
-    }
-
-    /// The dates. Attributes 21 and 32 are omitted if absent, unlike the dates of a purchase.
-    private var dates: [AttributeTemplate] {
-        [
             .date(.originalCreationDate, nil),
             .date(.creationDate, creationDate),
             .date(.originalPurchaseDate, originalPurchaseDate),
             expirationDate.map { .date(.expirationDate, $0) },
             preorderDate.map { .date(.preorderDate, $0) },
-        ].compactMap { $0 }
-    }
-
-    /// The undocumented attributes of every genuine receipt. Attribute 9 holds letters and digits in an INTEGER.
-    private var undocumented: [AttributeTemplate] {
-        [
             AttributeTemplate(9, .integer(magnitude: Array("P305".utf8))),
             .integer(13, 180_602),
             .integer(14, 229),
             .text(20, ""),
             .integer(25, 3),
         ]
+        return AttributeSet(attributes: all.compactMap(\.self) + unknownAttributes + purchases.map(\.attribute))
+    }
+
+    /// Attribute 5, as an app checks it on its device: SHA-1(device identifier ‖ opaque value ‖ bundle ID attribute).
+    var deviceHash: [UInt8] {
+        let bundle = DERNode.utf8String(bundleID).encoded
+        return SigningDigest.sha1.hash(deviceIdentifier + opaqueValue + bundle)
     }
 }
 
@@ -125,7 +106,7 @@ extension ReceiptContents {
         ]
         let tail = [AttributeTemplate.date(.expirationDate, expirationDate ?? UTCDate(4001, 1, 1))]
         let attributes = head + purchases.map(\.xcodeAttribute) + tail
-        return AttributeSet(attributes: attributes, order: .asWritten).element.encoded
+        return AttributeSet(attributes: attributes, isSorted: false).element.encoded
     }
 
     private var xcodeDeviceHash: [UInt8] {
@@ -145,6 +126,6 @@ extension PurchaseContents {
             .date(.expiresDate, expiresDate),
             .flag(.isInIntroOfferPeriod, isInIntroOfferPeriod ?? false),
         ]
-        return AttributeTemplate(.inAppPurchase, AttributeSet(attributes: attributes, order: .asWritten).element)
+        return AttributeTemplate(.inAppPurchase, AttributeSet(attributes: attributes, isSorted: false).element)
     }
 }
