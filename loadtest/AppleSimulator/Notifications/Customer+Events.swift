@@ -97,9 +97,7 @@ extension RecordedAccount {
     }
 
     fileprivate mutating func buy(_ productID: String, as id: String, at now: UTCDate) -> String {
-        var purchase = PurchaseContents(productID: productID, transactionID: id, purchaseDate: now)
-        purchase.productType = .consumable
-        purchase.isInIntroOfferPeriod = nil
+        let purchase = PurchaseContents(.consumable, productID: productID, transactionID: id, purchaseDate: now)
         latest = (latest ?? []) + [SimulatedTransaction(purchase)]
         return id
     }

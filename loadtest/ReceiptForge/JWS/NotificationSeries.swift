@@ -66,35 +66,29 @@ package struct NotificationSeries: Sendable {
 // MARK: - Contents
 
 extension NotificationSeries {
-    private struct Step {
-        let notificationType: String
-        var subtype: String?
-        var isRenewing = true
+    private typealias Step = (notificationType: String, subtype: String?, isRenewing: Bool)
 
-        static let subscribed = Step(notificationType: "SUBSCRIBED", subtype: "INITIAL_BUY")
-        /// The events after the subscription, which repeat. The first of them begins a period.
-        static let later = [
-            Step(notificationType: "DID_RENEW"),
-            Step(
-                notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_DISABLED", isRenewing: false),
-            Step(notificationType: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_ENABLED"),
-        ]
-    }
+    private static let subscribed: Step = ("SUBSCRIBED", "INITIAL_BUY", true)
+    /// The events after the subscription, which repeat. The first of them begins a period.
+    private static let later: [Step] = [
+        ("DID_RENEW", nil, true), ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", false),
+        ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED", true),
+    ]
 
     /// Returns the number of earlier notifications about the same customer.
     private func revision(_ number: Int) -> Int { number / customers }
 
     private func step(_ number: Int) -> Step {
         let revision = revision(number)
-        return revision == 0 ? .subscribed : Step.later[(revision - 1) % Step.later.count]
+        return revision == 0 ? Self.subscribed : Self.later[(revision - 1) % Self.later.count]
     }
 
     /// Returns the period that runs at a notification, counted from 0.
-    private func period(_ number: Int) -> Int { (revision(number) + Step.later.count - 1) / Step.later.count }
+    private func period(_ number: Int) -> Int { (revision(number) + Self.later.count - 1) / Self.later.count }
 
     /// Returns the beginning of a period, which the first notification about it announces.
     private func purchaseDate(ofPeriod period: Int, _ number: Int) -> Timestamp {
-        let revision = period == 0 ? 0 : (period - 1) * Step.later.count + 1
+        let revision = period == 0 ? 0 : (period - 1) * Self.later.count + 1
         return signedDate(number % customers + revision * customers).advanced(by: .zero - Self.delay)
     }
 
@@ -115,8 +109,7 @@ extension NotificationSeries {
         contents.expiresDate = purchaseDate.advanced(by: Self.periodLength)
         contents.environment = environment
         contents.transactionReason = period == 0 ? "PURCHASE" : "RENEWAL"
-        // 7 and the original transaction ID in 17 digits.
-        contents.appTransactionID = String(700_000_000_000_000_000 + original)
+        contents.appTransactionID = TransactionContents.appTransactionID(of: original)
         return contents
     }
 

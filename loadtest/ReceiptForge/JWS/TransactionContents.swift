@@ -68,7 +68,13 @@ package struct TransactionContents: SignedContents, Hashable {
     /// The time of signing unless another time is set.
     package static let signedByDefault = Timestamp(millisecondsSince1970: 1_760_000_000_123)
 
+    /// The smallest app transaction ID of forged customers: 7 and 17 further digits.
+    package static let firstAppTransactionID: Int64 = 700_000_000_000_000_000
+
     package init() {}
+
+    /// Returns the app transaction ID of a forged customer: 7 and the original transaction ID in 17 digits.
+    package static func appTransactionID(of original: Int64) -> String { String(firstAppTransactionID + original) }
 
     package func writeClaims(_ json: inout JSONWriter) {
         json.member("transactionId", transactionID)

@@ -31,7 +31,7 @@ struct NotifiedCustomer: Sendable {
         (template.bundleID, template.environment) = (bundleID, environment)
         template.productID = bundleID + ".monthly"
         (template.originalTransactionID, template.originalPurchaseDate) = (originalTransactionID, now)
-        template.appTransactionID = String(700_000_000_000_000_000 + nextNumber)
+        template.appTransactionID = TransactionContents.appTransactionID(of: nextNumber)
         self.template = template
     }
 
@@ -246,7 +246,7 @@ extension NotifiedCustomer {
         var event = NotifiedEvent(
             type, subtype, about: transaction ?? newest, renewalInfo: hasRenewal ? renewal : nil,
             status: hasRenewal ? status.rawValue : nil)
-        event.notificationUUID = generator.uuid()
+        event.notificationUUID = UUIDText.version4(generator.next(), generator.next())
         event.signedDate = now
         return event
     }
@@ -260,18 +260,5 @@ extension TransactionContents {
 
     fileprivate mutating func reverseRefund() {
         (revocationDate, revocationReason, revocationType, revocationPercentage) = (nil, nil, nil, nil)
-    }
-}
-
-extension SplitMix64 {
-    /// Returns a UUID of version 4 (RFC 9562 §5.4).
-    fileprivate mutating func uuid() -> String {
-        UUIDText.grouped { index in
-            switch index {
-            case 12: 4
-            case 16: UInt8(number(in: 8...11))
-            default: UInt8(number(in: 0...15))
-            }
-        }
     }
 }

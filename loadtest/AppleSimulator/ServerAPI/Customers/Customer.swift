@@ -128,8 +128,6 @@ extension Customer {
 
 /// The identifiers that follow from other identifiers, so that they are equal in every run.
 enum CustomerIDs {
-    /// The smallest app transaction ID: 7 and 17 further digits.
-    static let firstAppTransactionID: Int64 = 700_000_000_000_000_000
     /// The room for the digits after the 7.
     private static let digits: Int64 = 100_000_000_000_000_000
 
@@ -137,17 +135,17 @@ enum CustomerIDs {
     /// bundle ID and the dates.
     static func appTransactionID(of receipt: ReceiptContents) -> String {
         let originals = receipt.purchases.compactMap { Int64($0.originalTransactionID) }
-        if let lowest = originals.min(), (0..<digits).contains(lowest) { return appTransactionID(of: lowest) }
+        if let lowest = originals.min(), (0..<digits).contains(lowest) {
+            return TransactionContents.appTransactionID(of: lowest)
+        }
         let purpose = "\(receipt.bundleID) \(receipt.originalPurchaseDate.secondsSince1970) \(receipt.downloadID)"
         var generator = SplitMix64(seed: 0, purpose: purpose)
-        return appTransactionID(of: Int64(generator.next() % UInt64(digits)))
+        return TransactionContents.appTransactionID(of: Int64(generator.next() % UInt64(digits)))
     }
-
-    static func appTransactionID(of original: Int64) -> String { String(firstAppTransactionID + original) }
 
     /// Returns the original transaction ID of an app transaction ID.
     static func originalTransactionID(ofAppTransactionID number: Int64) -> Int64? {
-        let original = number - firstAppTransactionID
+        let original = number - TransactionContents.firstAppTransactionID
         return (0..<digits).contains(original) ? original : nil
     }
 

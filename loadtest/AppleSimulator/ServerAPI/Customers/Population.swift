@@ -13,9 +13,9 @@ struct Population: Hashable, Sendable {
     let createdAt: UTCDate
 
     /// Stories add multiples of 10,000 to the last transaction ID; twelve of them must fit.
-    static let stride: Int64 = 1_000_000
+    static let stride = NotificationSeries.stride
     /// The default of the first transaction ID: 16 digits, beginning with 2 as in the sandbox.
-    static let defaultFirstTransactionID: Int64 = 2_000_001_000_000_000
+    static let defaultFirstTransactionID = NotificationSeries.firstTransactionID
 
     /// Returns the number of the customer with a transaction ID or an app transaction ID.
     func customer(withID id: Int64) -> Int64? {
@@ -61,19 +61,20 @@ struct Population: Hashable, Sendable {
         let original = firstTransactionID + number * Self.stride
         let bought = createdAt.advanced(byDays: -1 - number % 300)
         let coins = PurchaseContents(
-            productID: app.bundleID + ".coins.500", transactionID: String(original + 500), purchaseDate: bought)
+            .consumable, productID: app.bundleID + ".coins.500", transactionID: String(original + 500),
+            purchaseDate: bought)
         let lifetime = PurchaseContents(
-            productID: app.bundleID + ".lifetime", transactionID: String(original + 501), purchaseDate: bought)
-        return (number % 2 == 0 ? [coins.of(.consumable)] : []) + (number % 4 == 1 ? [lifetime.of(.nonConsumable)] : [])
+            .nonConsumable, productID: app.bundleID + ".lifetime", transactionID: String(original + 501),
+            purchaseDate: bought)
+        return (number % 2 == 0 ? [coins] : []) + (number % 4 == 1 ? [lifetime] : [])
     }
 }
 
 extension PurchaseContents {
-    fileprivate func of(_ type: ProductType) -> PurchaseContents {
-        var purchase = self
-        purchase.productType = type
-        purchase.isInIntroOfferPeriod = nil
-        return purchase
+    /// Creates a single item, which has no introductory price.
+    init(_ type: ProductType, productID: String, transactionID: String, purchaseDate: UTCDate) {
+        self.init(productID: productID, transactionID: transactionID, purchaseDate: purchaseDate)
+        (productType, isInIntroOfferPeriod) = (type, nil)
     }
 }
 
