@@ -10,17 +10,18 @@ struct FaultTests {
     private static let evidence = Dictionary(
         uniqueKeysWithValues: ReceiptFault.allCases.map { ($0.name, forge.evidence(with: $0).base64) })
 
-    @Test func `names are unique and in kebab case`() {
-        let names = ReceiptFault.allCases.map(\.name)
+    @Test(arguments: [
+        ReceiptFault.allCases.map(\.name), JWSFault.allCases.map(\.name), TransactionReceiptFault.allCases.map(\.name),
+    ])
+    func `names are unique and in kebab case`(names: [String]) {
         #expect(Set(names).count == names.count)
-        for name in names {
-            #expect(name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" })
-        }
+        for name in names { #expect(name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" }, "\(name)") }
     }
 
     @Test func `a fault is found by its name`() {
         #expect(ReceiptFault(named: "leaf-without-marker")?.expected == .rejected(.leafMarkerMissing))
-        #expect(ReceiptFault(named: "no-such-fault") == nil)
+        #expect(JWSFault(named: "crit")?.expected == .rejected(.jwsCriticalParameter))
+        #expect(ReceiptFault(named: "no-such-fault") == nil && JWSFault(named: "no-such-fault") == nil)
     }
 
     @Test func `the bytes of every fault differ from those of every other fault and of an ordinary receipt`() {

@@ -75,36 +75,19 @@ struct JWSForgeTests {
 
     // MARK: Faults
 
-    @Test func `names are unique and in kebab case`() {
-        let names = JWSFault.allCases.map(\.name)
-        #expect(Set(names).count == names.count)
-        for name in names { #expect(name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" }, "\(name)") }
-        #expect(JWSFault(named: "crit")?.expected == .rejected(.jwsCriticalParameter))
-        #expect(JWSFault(named: "no-such-fault") == nil)
-    }
-
     @Test func `no two faults have the same text`() {
         #expect(Set(Self.texts.map(\.text)).count == JWSFault.allCases.count)
     }
 
-    @Test func `OpenSSL accepts every legitimate oddity`() {
-        for (fault, text) in Self.texts where fault.expected == .genuine {
-            #expect(OpenSSLJWSVerifier.payload(of: text, root: Self.pki.root) != nil, "\(fault)")
-        }
-    }
-
-    /// They are rejected for what they say: their signature and their chain hold.
-    @Test func `faults of the payload are properly signed`() {
-        let payloads = Set(JWSForge.payloads + JWSForge.claims + JWSForge.notifications)
-        for (fault, text) in Self.texts where payloads.contains(fault) {
-            #expect(OpenSSLJWSVerifier.payload(of: text, root: Self.pki.root) != nil, "\(fault)")
-        }
-    }
-
-    @Test func `faults of a signature are wrong for OpenSSL too`() {
-        let signatures = Set(JWSForge.signatures + JWSForge.signatureNumbers)
-        for (fault, text) in Self.texts where signatures.contains(fault) {
-            #expect(OpenSSLJWSVerifier.payload(of: text, root: Self.pki.root) == nil, "\(fault)")
+    /// Faults of the payload are rejected for what they say: their signature and their chain hold.
+    @Test func `OpenSSL accepts legitimate oddities and wrong payloads, and rejects wrong signatures`() {
+        let accepted = Set(
+            JWSForge.payloads + JWSForge.claims + JWSForge.notifications
+                + JWSFault.allCases.filter { $0.expected == .genuine })
+        let rejected = Set(JWSForge.signatures + JWSForge.signatureNumbers)
+        for (fault, text) in Self.texts where accepted.contains(fault) || rejected.contains(fault) {
+            let isAccepted = OpenSSLJWSVerifier.payload(of: text, root: Self.pki.root) != nil
+            #expect(isAccepted == accepted.contains(fault), "\(fault)")
         }
     }
 }

@@ -51,11 +51,7 @@ import ReceiptForge
     }
 
     private static func withCertificate(_ der: [UInt8], _ body: (OpaquePointer) -> Bool) -> Bool {
-        let certificate = unsafe der.withUnsafeBufferPointer { buffer in
-            var start = buffer.baseAddress
-            return unsafe d2i_X509(nil, &start, buffer.count)
-        }
-        guard let certificate = unsafe certificate else { return false }
+        guard let certificate = unsafe OpenSSLVerifier.decodeCertificate(der) else { return false }
         defer { unsafe X509_free(certificate) }
         return unsafe body(certificate)
     }

@@ -29,12 +29,18 @@ import ReceiptForge
         }
     }
 
-    private func makeStore() -> OpaquePointer? {
-        let certificate = unsafe root.der.withUnsafeBufferPointer { buffer in
+    /// Returns a certificate that the caller frees; nil if OpenSSL cannot read it.
+    static func decodeCertificate(_ der: [UInt8]) -> OpaquePointer? {
+        unsafe der.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
             return unsafe d2i_X509(nil, &start, buffer.count)
         }
-        guard let certificate = unsafe certificate, let store = unsafe X509_STORE_new() else { return nil }
+    }
+
+    private func makeStore() -> OpaquePointer? {
+        guard let certificate = unsafe Self.decodeCertificate(root.der), let store = unsafe X509_STORE_new() else {
+            return nil
+        }
         defer { unsafe X509_free(certificate) }
         let parameters = unsafe X509_STORE_get0_param(store)
         unsafe X509_VERIFY_PARAM_set_time(parameters, Int(moment.secondsSince1970))

@@ -13,7 +13,7 @@ extension FaultForge {
     func receipt(attributes edit: (inout AttributeSet) -> Void) -> [UInt8] {
         var attributes = contents.attributeSet
         edit(&attributes)
-        return signed(attributes).encoded
+        return pki.container(signing: attributes.element.encoded).encoded
     }
 
     /// The sample receipt with other contents, under a chain whose certificates are edited before they are signed.
@@ -169,7 +169,7 @@ extension FaultForge {
         edit(&edited)
         var attributes = edited.attributeSet
         attributes.replace(with: AttributeTemplate(.deviceHash, value: contents.deviceHash))
-        return signed(attributes).encoded
+        return pki.container(signing: attributes.element.encoded).encoded
     }
 
     func receiptWithDeviceHash(_ edit: ([UInt8]) -> [UInt8]) -> [UInt8] {

@@ -86,7 +86,7 @@ struct SignerInfoTemplate: Sendable {
     /// Signs `message` directly, as in RFC 5652 §5.4 without signed attributes.
     init(signing message: [UInt8], by key: RSAPrivateKey, certificate: IssuedCertificate, digest: SigningDigest) {
         signerIdentifier = certificate.issuerAndSerialNumber
-        digestAlgorithm = AlgorithmIdentifier(digest.objectIdentifier)
+        digestAlgorithm = AlgorithmIdentifier(digest.identifiers.digest)
         signature = key.signature(over: message, digest: digest)
     }
 
@@ -99,20 +99,9 @@ struct SignerInfoTemplate: Sendable {
     }
 }
 
-/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF ANY }` (RFC 5652 §5.3), which receipts lack.
-enum CMSAttribute {
-    static func contentType(_ type: OID) -> DERNode {
-        attribute(.contentTypeAttribute, type.element)
-    }
-
-    static func messageDigest(_ digest: [UInt8]) -> DERNode {
-        attribute(.messageDigestAttribute, .octetString(digest))
-    }
-
-    /// An attribute without meaning for receipts.
-    static let challenge = attribute(.challengePassword, .utf8String("test"))
-
-    private static func attribute(_ type: OID, _ value: DERNode) -> DERNode {
+extension DERNode {
+    /// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF ANY }` (RFC 5652 §5.3)
+    static func attribute(_ type: OID, _ value: DERNode) -> DERNode {
         .sequence(type.element, .set(of: [value]))
     }
 }

@@ -6,9 +6,7 @@ extension ForgedPKI {
     /// The file with the seed of a corpus's authority, so that other tools can sign for verifiers that trust its root.
     static let seedFileName = "pki.json"
 
-    /// Recreates the authority that signed a corpus.
-    ///
-    /// - Parameter directory: the folder that a `CorpusWriter` wrote.
+    /// Recreates the authority that signed the corpus in a folder.
     package init(corpusDirectory directory: String) throws(CorpusAuthorityError) {
         let folder = URL(filePath: directory, directoryHint: .isDirectory)
         self.init(seed: try Self.seed(ofCorpus: directory))
@@ -31,8 +29,6 @@ extension ForgedPKI {
 extension TransactionPKI {
     /// Recreates the authority that signed a corpus's JWS, with the root in the folder: no two ECDSA signatures are alike,
     /// and verifiers trust the bytes of a root.
-    ///
-    /// - Parameter directory: the folder that a `CorpusWriter` wrote.
     package init(corpusDirectory directory: String) throws(CorpusAuthorityError) {
         let seed = try ForgedPKI.seed(ofCorpus: directory)
         let file = URL(filePath: directory, directoryHint: .isDirectory)
@@ -48,9 +44,7 @@ extension TransactionPKI {
 }
 
 extension ForgedAPIKey {
-    /// Recreates the Server API key of a corpus.
-    ///
-    /// - Parameter directory: the folder that a `CorpusWriter` wrote.
+    /// Recreates the Server API key of the corpus in a folder.
     package init(corpusDirectory directory: String) throws(CorpusAuthorityError) {
         self.init(seed: try ForgedPKI.seed(ofCorpus: directory))
     }

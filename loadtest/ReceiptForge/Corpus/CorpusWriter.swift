@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
-internal import Receipts
 
 /// Writes a corpus to a folder: `root.pem`, `jws-root.pem`, `intermediates.pem`, the key of its Server API, `pki.json` with
 /// its seed, one `.b64` or `.jws` file per entry, and `index.json`.

@@ -51,7 +51,7 @@ extension ReceiptFault {
     /// The attributes of the payload, before signing.
     func attributes(_ edit: @escaping Edit<AttributeSet>) -> Self {
         evidence {
-            .der($0.signed($0.edited($0.contents.attributeSet, by: edit)).encoded)
+            .der($0.pki.container(signing: $0.edited($0.contents.attributeSet, by: edit).element.encoded).encoded)
         } reading: {
             $0.keepingPurchases(of: $0.edited($0.contents.attributeSet, by: edit))
         }
@@ -66,10 +66,6 @@ extension ReceiptFault {
 extension FaultForge {
     var container: SignedDataTemplate {
         pki.container(signing: contents.payload)
-    }
-
-    func signed(_ attributes: AttributeSet) -> SignedDataTemplate {
-        pki.container(signing: attributes.element.encoded)
     }
 
     func signed(underChain chain: Chain<RSAPrivateKey>) -> SignedDataTemplate {

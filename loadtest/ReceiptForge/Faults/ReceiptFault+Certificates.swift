@@ -53,15 +53,13 @@ extension FaultForge {
         .rejected("leaf-exponent-3", .exponentTooSmall).container { $0.signed(byLeafWithKey: .smallExponentLeaf) }
             .because("With e = 3 sloppy padding checks let signatures be computed with pencil and paper."),
         .rejected("leaf-key-elliptic", .keyAlgorithmMismatch)
-            .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .prime256v1) }
+            .chain { $0.leaf.subjectPublicKeyInfo = .ellipticKey(P256.basePoint, on: OID.prime256v1.element) }
             .because("A P-256 key under an RSA signature algorithm."),
         .rejected("leaf-key-on-another-curve", .curveUnsupported)
-            .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .secp256k1) }
+            .chain { $0.leaf.subjectPublicKeyInfo = .ellipticKey(P256.basePoint, on: OID.secp256k1.element) }
             .because("An elliptic key on secp256k1, where Apple has none."),
         .rejected("leaf-key-for-pss-only", .keyAlgorithmUnsupported)
-            .chain {
-                $0.leaf.subjectPublicKeyInfo = .sequence(.sequence(OID.rsassaPSS.element), .bitString([]))
-            }
+            .chain { $0.leaf.subjectPublicKeyInfo = .sequence(.sequence(OID.rsassaPSS.element), .bitString([])) }
             .because("A key for RSASSA-PSS signatures only (RFC 4055 §1.2)."),
         .rejected("certificate-signature-flipped", .certificateSignatureInvalid)
             .afterSigning { $0.certificates[0].der[$0.certificates[0].der.count - 1] ^= 1 }
@@ -72,13 +70,5 @@ extension FaultForge {
 extension FaultForge {
     fileprivate func signed(byLeafWithKey role: KeyRole) -> SignedDataTemplate {
         signed(underChain: Chain(pki.keys, leaf: role))
-    }
-}
-
-extension DERNode {
-    /// The base point of P-256: the public key to the private key 1, and on no other curve.
-    fileprivate static func basePoint(on curve: OID) -> DERNode {
-        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.element)
-        return .sequence(algorithm.element, .bitString(P256.basePoint))
     }
 }

@@ -14,7 +14,9 @@ extension FaultForge {
             .container { $0.signed(by: .attackerLeaf, certificates: $0.lookalikeCertificates) }
             .because("The same names, serial numbers and markers, other keys: names prove nothing."),
         .rejected("lookalike-chain-with-genuine-root", .certificateSignatureInvalid)
-            .container { $0.lookalikeUnderGenuineRoot }
+            .container {
+                $0.signed(by: .attackerLeaf, certificates: $0.lookalikeCertificates.dropLast() + [$0.pki.root])
+            }
             .because(
                 "A forged chain ends in the genuine root, which is public: its fingerprint is right, the signature is not."
             ),
@@ -37,10 +39,6 @@ extension FaultForge {
 }
 
 extension FaultForge {
-    fileprivate var lookalikeUnderGenuineRoot: SignedDataTemplate {
-        signed(by: .attackerLeaf, certificates: lookalikeCertificates.dropLast() + [pki.root])
-    }
-
     fileprivate var bystander: IssuedCertificate {
         var bystander = Chain(pki.keys).leaf
         bystander.subject = TestNames.bystander

@@ -45,7 +45,10 @@ extension FaultForge {
             .afterSigning { $0.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.rsassaPSS) }
             .because("RSASSA-PSS, which Apple does not use for receipts."),
         .rejected("unsigned-attributes", .unsignedAttributesPresent)
-            .afterSigning { $0.signerInfos[0].unsignedAttributes = CMSAttribute.challenge.encoded }
+            .afterSigning {
+                let challenge = DERNode.attribute(.challengePassword, .utf8String("test"))
+                $0.signerInfos[0].unsignedAttributes = challenge.encoded
+            }
             .because("Nothing signs them, so they make endless variants of one genuine receipt."),
     ]
 }

@@ -51,8 +51,10 @@ extension FaultForge {
         .rejected("signed-attributes", .signedAttributesPresent)
             .afterSigning { container, forge in
                 let (key, digest) = (forge.pki.keys.key(for: .leaf), forge.pki.digest)
-                let content = digest.hash(forge.contents.payload)
-                let attributes = DERNode.set(of: [CMSAttribute.contentType(.data), CMSAttribute.messageDigest(content)])
+                let attributes = DERNode.set(of: [
+                    .attribute(.contentTypeAttribute, OID.data.element),
+                    .attribute(.messageDigestAttribute, .octetString(digest.hash(forge.contents.payload))),
+                ])
                 container.signerInfos[0].signedAttributes = attributes.contents
                 container.signerInfos[0].signature = key.signature(over: attributes.encoded, digest: digest)
             }

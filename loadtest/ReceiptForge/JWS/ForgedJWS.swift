@@ -37,8 +37,6 @@ package enum Base64URLText {
         Base64.append(encodingURL: bytes, to: &text)
         return text
     }
-
-    static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 }
 
 /// The header of a JWS (RFC 7515 §4). A fault is an edited parameter.

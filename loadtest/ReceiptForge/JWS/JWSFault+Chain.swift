@@ -41,13 +41,12 @@ extension DERNode {
         let curve = sequence(.octetString(P256.a), .octetString(P256.b))
         let parameters = sequence(
             .integer(1), field, curve, .octetString(base), .integer(magnitude: P256.order), .integer(1))
-        return sequence(AlgorithmIdentifier(.ecPublicKey, parameters: parameters).element, .bitString(point))
+        return .ellipticKey(point, on: parameters)
     }
 
     fileprivate static func compressedP256(point: [UInt8]) -> DERNode {
-        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: OID.prime256v1.element)
         let sign: UInt8 = point[64] % 2 == 0 ? 0x02 : 0x03
-        return sequence(algorithm.element, .bitString([sign] + point[1...32]))
+        return .ellipticKey([sign] + point[1...32], on: OID.prime256v1.element)
     }
 }
 

@@ -15,7 +15,7 @@ extension JWSForge {
             .because("The flattened JSON serialization (RFC 7515 §7.2.2), properly signed."),
         .rejected("empty-text", .jwsNotCompact).text { _ in [] }
             .because("An empty string, as from a client without a transaction."),
-        .rejected("header-empty", .jwsHeaderMalformed).beforeSigning { $0.header = [] }
+        .rejected("header-empty", .jwsHeaderMalformed).rawHeader { _ in [] }
             .because("Nothing before the first dot."),
         .rejected("text-too-large", .jwsTooLarge)
             .claims { $0 = $0.adding("\"filler\":\"\(String(repeating: "x", count: 300_000))\"") }
@@ -39,19 +39,19 @@ extension JWSForge {
 extension JWSForge {
     static let base64URL: [JWSFault] = JWSPart.allCases.flatMap { part in
         [
-            .rejected("\(part)-padded", .jwsBase64URLInvalid).text { $0.rewriting(part) { $0 + Array("==".utf8) } }
+            .rejected("\(part)-padded", .jwsBase64URLInvalid).text { $0.rewriting(part) { $0 + "==" } }
                 .because("With `=`, which RFC 7515 §2 omits: one JWS has several texts."),
             .rejected("\(part)-in-base64-alphabet", .jwsBase64URLInvalid)
-                .text { $0.rewriting(part) { $0.map(\.inBase64Alphabet) } }
+                .text { $0.rewriting(part) { $0.replacing("-", with: "+").replacing("_", with: "/") } }
                 .because("With `+` and `/` in place of `-` and `_`, which Apple's libraries accept."),
             .rejected("\(part)-with-newline", .jwsBase64URLInvalid)
-                .text { $0.rewriting(part) { $0.prefix(40) + [UInt8(ascii: "\n")] + $0.dropFirst(40) } }
+                .text { $0.rewriting(part) { $0.prefix(40) + "\n" + $0.dropFirst(40) } }
                 .because("With a newline inside, which lenient decoders skip."),
             .rejected("\(part)-with-space", .jwsBase64URLInvalid)
-                .text { $0.rewriting(part) { $0.dropLast() + [UInt8(ascii: " ")] + $0.suffix(1) } }
+                .text { $0.rewriting(part) { $0.dropLast() + " " + $0.suffix(1) } }
                 .because("With a space before its last character."),
             .rejected("\(part)-with-unused-bits", .jwsBase64URLInvalid)
-                .text { $0.rewriting(part) { $0.dropLast() + [$0[$0.count - 1].withUnusedBit] } }
+                .text { $0.rewriting(part, \.withUnusedBit) }
                 .because("RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same bytes."),
         ]
     }
@@ -66,20 +66,18 @@ private enum JWSPart: String, CaseIterable, CustomStringConvertible {
 extension JWSForge {
     /// Returns the sample with one part spelled differently. Before that, each part has two unused groups of bits and a
     /// character in which the two alphabets differ.
-    fileprivate func rewriting(_ part: JWSPart, _ edit: ([UInt8]) -> [UInt8]) -> [UInt8] {
+    fileprivate func rewriting(_ part: JWSPart, _ edit: (String) -> String) -> [UInt8] {
         var header = header
         header["kid"] = "\"???\""
         let payload = contents.adding("\"note\":\"???\"").payload
         var jws = ForgedJWS(header: header.json.spacedToOneRest, payload: payload.spacedToOneRest)
-        switch part {
-        case .header: jws.header = edit(jws.header)
-        case .payload: jws.payload = edit(jws.payload)
-        case .signature: break
-        }
+        func rewrite(_ bytes: inout [UInt8]) { bytes = Array(edit(String(decoding: bytes, as: UTF8.self)).utf8) }
+        if part == .header { rewrite(&jws.header) }
+        if part == .payload { rewrite(&jws.payload) }
         repeat {
             jws = signed(jws)
         } while !jws.signature.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
-        if part == .signature { jws.signature = edit(jws.signature) }
+        if part == .signature { rewrite(&jws.signature) }
         return jws.text
     }
 }
@@ -88,21 +86,5 @@ extension [UInt8] {
     /// A JSON text with spaces after it, up to one byte more than a multiple of three: two characters encode that byte.
     fileprivate var spacedToOneRest: [UInt8] {
         self + [UInt8](repeating: UInt8(ascii: " "), count: (4 - count % 3) % 3)
-    }
-}
-
-extension UInt8 {
-    fileprivate var inBase64Alphabet: UInt8 {
-        switch self {
-        case UInt8(ascii: "-"): UInt8(ascii: "+")
-        case UInt8(ascii: "_"): UInt8(ascii: "/")
-        default: self
-        }
-    }
-
-    /// The next character of the alphabet: the lowest unused bit is one.
-    fileprivate var withUnusedBit: UInt8 {
-        guard let value = Base64URLText.alphabet.firstIndex(of: self) else { return self }
-        return Base64URLText.alphabet[value | 1]
     }
 }

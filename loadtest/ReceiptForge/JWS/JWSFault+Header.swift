@@ -40,9 +40,8 @@ extension JWSForge {
     fileprivate func keyedHash(_ message: [UInt8]) -> [UInt8] {
         let pem = PEMEncoder.text(pki.leafKey.subjectPublicKeyInfo.encoded, label: "PUBLIC KEY")
         let digest = SigningDigest.sha256
-        let short = digest.hash(Array(pem.utf8))
-        let key = pem.utf8.count > 64 ? short : Array(pem.utf8)
-        let block = key + [UInt8](repeating: 0, count: 64 - key.count)
+        // A key that is longer than a block is hashed first.
+        let block = digest.hash(Array(pem.utf8)) + [UInt8](repeating: 0, count: 32)
         return digest.hash(block.map { $0 ^ 0x5C } + digest.hash(block.map { $0 ^ 0x36 } + message))
     }
 

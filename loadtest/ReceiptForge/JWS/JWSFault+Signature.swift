@@ -6,14 +6,13 @@ internal import Receipts
 extension JWSForge {
     static let signatures: [JWSFault] = [
         .rejected("payload-edited", .signatureInvalid)
-            .afterSigning { $0.payload = Base64URLText.encode(TransactionContents.expiringIn2099.payload) }
+            .afterSigning { jws, forge in
+                let later = forge.edited(forge.contents) { $0.expiresDate = UTCDate(2099, 1, 1).timestamp }
+                jws.payload = Base64URLText.encode(later.payload)
+            }
             .because("The cheapest attack of all: another expiry under the old signature."),
         .rejected("header-edited", .signatureInvalid)
-            .text { forge in
-                var jws = forge.signed(forge.unsigned)
-                jws.header = Base64URLText.encode(forge.edited(forge.header) { $0["kid"] = "\"a\"" }.json)
-                return jws.text
-            }
+            .afterSigning { $0.header = Base64URLText.encode($1.edited($1.header) { $0["kid"] = "\"a\"" }.json) }
             .because("A parameter without a meaning, added after signing."),
         .rejected("signature-bit-flipped", .signatureInvalid).text { $0.signed { $0[40] ^= 1 } }
             .because("One bit of the signature is wrong."),
@@ -24,14 +23,6 @@ extension JWSForge {
             .text { forge in forge.signed(forge.header) { _ in forge.pki.sign(forge.contents.payload) }.text }
             .because("RFC 7515 §5.1: the signature covers the header too."),
     ]
-}
-
-extension TransactionContents {
-    fileprivate static let expiringIn2099: TransactionContents = {
-        var contents = TransactionContents()
-        contents.expiresDate = UTCDate(2099, 1, 1).timestamp
-        return contents
-    }()
 }
 
 /// Signatures of another form than r ‖ s in 64 bytes (RFC 7518 §3.4), and numbers beyond 1 ..< n.

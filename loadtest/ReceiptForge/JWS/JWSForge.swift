@@ -69,14 +69,9 @@ extension JWSFault {
         text { $0.signed(ForgedJWS(header: make($0), payload: $0.contents.payload)).text }
     }
 
-    /// The text of header and payload, before it is signed.
-    func beforeSigning(_ edit: @escaping Edit<ForgedJWS>) -> Self {
-        text { $0.signed($0.edited($0.unsigned, by: edit)).text }
-    }
-
     /// The finished parts, after signing.
-    func afterSigning(_ edit: @escaping Edit<ForgedJWS>) -> Self {
-        text { $0.edited($0.signed($0.unsigned), by: edit).text }
+    func afterSigning(_ edit: @escaping @Sendable (inout ForgedJWS, JWSForge) -> Void) -> Self {
+        text { forge in forge.edited(forge.signed(forge.unsigned)) { edit(&$0, forge) }.text }
     }
 }
 
@@ -91,9 +86,7 @@ extension JWSForge {
     func signed(_ jws: ForgedJWS) -> ForgedJWS { jws.signed(by: pki.sign) }
 
     /// Returns the sample under another header.
-    func signed(_ header: JOSEHeader) -> ForgedJWS {
-        signed(ForgedJWS(header: header.json, payload: contents.payload))
-    }
+    func signed(_ header: JOSEHeader) -> ForgedJWS { signed(header, by: pki.sign) }
 
     /// Returns the sample under another header, with a signature that `sign` makes of the signed text.
     func signed(_ header: JOSEHeader, by sign: ([UInt8]) -> [UInt8]) -> ForgedJWS {

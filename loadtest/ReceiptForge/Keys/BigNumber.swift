@@ -35,7 +35,7 @@ internal import COpenSSL
         return output
     }
 
-    var isOne: Bool { unsafe BN_is_one(pointer) == 1 }
+    var isZero: Bool { unsafe BN_is_zero(pointer) == 1 }
 
     /// True if OpenSSL's Miller-Rabin test passes. Its random bases do not affect a prime, which always passes; a
     /// composite passes with a probability below 2⁻¹²⁸.
@@ -55,10 +55,6 @@ internal import COpenSSL
 
     func remainder(dividingBy modulus: BigNumber) -> BigNumber {
         unsafe result { unsafe BN_div(nil, $0, pointer, modulus.pointer, $1) }
-    }
-
-    func greatestCommonDivisor(with other: BigNumber) -> BigNumber {
-        unsafe result { unsafe BN_gcd($0, pointer, other.pointer, $1) }
     }
 
     /// Returns the inverse modulo `modulus`, which must be coprime to this number.

@@ -25,21 +25,16 @@ struct ECPrivateKey: PrivateKey {
         scalar[0] &= 0x7F
         self.curve = curve
         self.scalar = scalar
-        signer = SigningKey(EVP_PKEY_EC, Self.ecPrivateKey(scalar, on: curve))
-    }
-
-    /// `ECPrivateKey ::= SEQUENCE { version, privateKey OCTET STRING, parameters [0] ECParameters }` (RFC 5915 §3)
-    private static func ecPrivateKey(_ scalar: [UInt8], on curve: Curve) -> DERNode {
-        .sequence(.integer(1), .octetString(scalar), .explicit(0, curve.objectIdentifier.element))
+        // ECPrivateKey ::= SEQUENCE { version, privateKey OCTET STRING, parameters [0] ECParameters } (RFC 5915 §3)
+        let structure = DERNode.sequence(
+            .integer(1), .octetString(scalar), .explicit(0, curve.objectIdentifier.element))
+        signer = SigningKey(EVP_PKEY_EC, structure)
     }
 
     /// The public point: the byte 4 and both coordinates.
     var point: [UInt8] { signer.point(coordinateBytes: curve.byteCount) }
 
-    var subjectPublicKeyInfo: DERNode {
-        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.objectIdentifier.element)
-        return .sequence(algorithm.element, .bitString(point))
-    }
+    var subjectPublicKeyInfo: DERNode { .ellipticKey(point, on: curve.objectIdentifier.element) }
 
     var keyIdentifier: [UInt8] { SigningDigest.sha1.hash(point) }
 
@@ -90,5 +85,12 @@ struct ECPrivateKey: PrivateKey {
         var bytes = [UInt8](repeating: 0, count: curve.byteCount)
         unsafe BN_bn2binpad(number, &bytes, Int32(bytes.count))
         return bytes
+    }
+}
+
+extension DERNode {
+    /// `SubjectPublicKeyInfo` with the curve as parameters of the algorithm (RFC 5480 §2).
+    static func ellipticKey(_ point: [UInt8], on curve: DERNode) -> DERNode {
+        .sequence(AlgorithmIdentifier(.ecPublicKey, parameters: curve).element, .bitString(point))
     }
 }

@@ -88,15 +88,6 @@ enum KeyRole: String, Sendable, Hashable {
     case tlsAuthority, tlsServer
 }
 
-extension KeyRole {
-    fileprivate var bits: Int {
-        switch self {
-        case .shortLeaf, .storeLeaf: 1024
-        default: 2048
-        }
-    }
-}
-
 /// Creates each key once, on first use: finding primes is by far the slowest part of forging.
 final class KeyRing: Sendable {
     private let seed: UInt64
@@ -110,8 +101,9 @@ final class KeyRing: Sendable {
         keys.withLock { keys in
             if let key = keys[role] { return key }
             var generator = SplitMix64(seed: seed, purpose: "key " + role.rawValue)
-            let key = RSAPrivateKey(
-                bits: role.bits, publicExponent: role == .smallExponentLeaf ? 3 : 65_537, using: &generator)
+            let bits = role == .shortLeaf || role == .storeLeaf ? 1024 : 2048
+            let exponent: UInt64 = role == .smallExponentLeaf ? 3 : 65_537
+            let key = RSAPrivateKey(bits: bits, publicExponent: exponent, using: &generator)
             keys[role] = key
             return key
         }
@@ -128,12 +120,8 @@ package enum SigningDigest: String, Sendable, Hashable, CaseIterable {
     case sha256
     case sha384
 
-    var objectIdentifier: OID { identifiers.digest }
-
-    /// The algorithm of RSA signatures over this digest (RFC 8017 appendix A.2.4).
-    var withRSAEncryption: OID { identifiers.signature }
-
-    private var identifiers: (digest: OID, signature: OID) {
+    /// The digest, and the algorithm of RSA signatures over it (RFC 8017 appendix A.2.4).
+    var identifiers: (digest: OID, withRSAEncryption: OID) {
         switch self {
         case .md5: (.md5, .md5WithRSAEncryption)
         case .sha1: (.sha1, .sha1WithRSAEncryption)

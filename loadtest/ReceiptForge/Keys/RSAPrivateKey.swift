@@ -42,7 +42,7 @@ struct RSAPrivateKey: PrivateKey {
     var keyIdentifier: [UInt8] { SigningDigest.sha1.hash(rsaPublicKey) }
 
     func signatureAlgorithm(_ digest: SigningDigest) -> AlgorithmIdentifier {
-        AlgorithmIdentifier(digest.withRSAEncryption)
+        AlgorithmIdentifier(digest.identifiers.withRSAEncryption)
     }
 
     func signature(over message: [UInt8], digest: SigningDigest) -> [UInt8] {
@@ -61,7 +61,9 @@ extension BigNumber {
     /// Returns the first prime p at or above a random start with p - 1 coprime to the public exponent, so that it has an
     /// inverse (RFC 8017 §3.1). Stepping by two costs one addition per candidate.
     ///
-    /// - Parameter bits: the size of the prime, a multiple of 8.
+    /// - Parameters:
+    ///   - bits: the size of the prime, a multiple of 8.
+    ///   - exponent: the public exponent, a prime.
     fileprivate static func prime(
         bits: Int, forExponent exponent: BigNumber, using generator: inout SplitMix64
     ) -> BigNumber {
@@ -71,7 +73,7 @@ extension BigNumber {
         bytes[0] |= 0xC0
         bytes[bytes.count - 1] |= 0x01
         var candidate = BigNumber(bytes)
-        while !candidate.isPrime || !candidate.subtracting(one).greatestCommonDivisor(with: exponent).isOne {
+        while !candidate.isPrime || candidate.subtracting(one).remainder(dividingBy: exponent).isZero {
             candidate = candidate.adding(two)
         }
         return candidate

@@ -17,6 +17,15 @@ enum Base64Encoder {
     }
 }
 
+extension StringProtocol {
+    /// The text with the lowest unused bit set. Base64 of one byte more than a multiple of three ends in one of these four
+    /// characters.
+    var withUnusedBit: String {
+        let next: [Character: Character] = ["A": "B", "Q": "R", "g": "h", "w": "x"]
+        return String(dropLast()) + String(suffix(1).map { next[$0] ?? $0 })
+    }
+}
+
 /// A name and its text, which a fault may change.
 package struct NamedText: Sendable, Hashable {
     package var name: String
