@@ -63,7 +63,7 @@ struct ScenarioTests {
             "'sed' is unknown here; known are seed, shared_secret, reissue_seconds, clock_skew_seconds, "
                 + "server_api_limits, unreleased_apps, unknown_apps, stories, faults"
         ),
-        ("server_api_limits: 1", 1, "'server_api_limits' takes true, false"),
+        ("server_api_limits: 1", 1, "'server_api_limits' takes true or false"),
         ("server_api_limits: {share: 2}", 1, "'share' takes a number from 0.0 to 1.0"),
         ("clock_skew_seconds: 86401", 1, "'clock_skew_seconds' takes a number"),
         ("unreleased_apps: a", 1, "'unreleased_apps' takes a list"),

@@ -31,7 +31,7 @@ package struct SimulatorLimits: Hashable, Sendable {
     /// The maximum number of notifications that one request makes.
     var maximumNotificationsPerRequest: Int64 = 10_000
     /// The maximum number of copies of a notification that are sent in parallel.
-    var maximumCopies: Int64 = 100
+    var maximumCopies = 100
     /// The maximum number of notifications in flight, delayed, or waiting for a retry.
     var maximumWaitingNotifications = 20_000
     var maximumNotificationsInFlight = 64

@@ -84,9 +84,9 @@ extension NotificationDestination {
     static func read(_ body: [UInt8]) throws(ControlError) -> (AppInStore, NotificationDestination?) {
         let members = try ControlFields(body, known: ["bundle_id", "environment", "time_scale", "url", "version"])
         let app = try members.app()
-        let version = try members.integer("version", in: 1...2).flatMap(NotificationVersion.init) ?? .two
-        let timeScale = try members.number("time_scale", in: 0...1)
-        guard let url = try members.word("url") else { return (app, nil) }
+        let version = try (members["version"]?.integer(in: 1...2)).flatMap(NotificationVersion.init) ?? .two
+        let timeScale = try members["time_scale"]?.number(in: 0...1)
+        guard let url = try members["url"]?.text() else { return (app, nil) }
         return (app, try NotificationDestination(url, version, timeScale: timeScale))
     }
 }

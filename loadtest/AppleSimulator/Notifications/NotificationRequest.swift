@@ -51,48 +51,35 @@ extension NotificationRequest {
                 "product_id", "result", "subtype", "times", "transaction_id", "type",
             ])
         let app = try members.app()
-        guard let type = try members.typeName("type") else { throw .missing("type") }
-        let kind = NotificationKind(type, try members.typeName("subtype"))
+        let kind = NotificationKind(try members.required("type").typeName(), try members["subtype"]?.typeName())
         self.init(
             kind, about: kind.isAboutApp ? .app : try Subject(members, limits), ofApp: app.bundleID, at: app.endpoint)
-        productID = try members.word("product_id")
-        isDelivered = try members.flag("deliver") ?? true
-        lostResult = try members.result() ?? .noResponse
-        copies = Int(try members.integer("times", in: 1...limits.maximumCopies) ?? 1)
-        let seconds = try members.number("delay", in: 0...Double(limits.maximumWait.components.seconds)) ?? 0
+        productID = try members["product_id"]?.text()
+        isDelivered = try members["deliver"]?.flag() ?? true
+        lostResult = try members["result"]?.word(as: SendAttemptResult.self) ?? .noResponse
+        copies = try members["times"]?.integer(in: 1...limits.maximumCopies) ?? 1
+        let seconds = try members["delay"]?.number(in: 0...Double(limits.maximumWait.components.seconds)) ?? 0
         delay = .milliseconds(Int64(seconds * 1000))
     }
 }
 
 extension NotificationRequest.Subject {
     fileprivate init(_ members: ControlFields, _ limits: SimulatorLimits) throws(ControlError) {
-        if let count = try members.integer("count", in: 1...limits.maximumNotificationsPerRequest) {
-            let first = try members.integer("first_customer", in: 0...limits.maximumPopulation) ?? 0
+        if let count = try members["count"]?.integer(in: 1...limits.maximumNotificationsPerRequest) {
+            let first = try members["first_customer"]?.integer(in: 0...limits.maximumPopulation) ?? 0
             self = .customers(first: first, count: count)
-        } else if let id = try members.word("transaction_id") {
+        } else if let id = try members["transaction_id"]?.text() {
             self = .transaction(id)
         } else {
-            self = .subscription(try members.required("original_transaction_id", members.word))
+            self = .subscription(try members.required("original_transaction_id").text())
         }
     }
 }
 
-extension ControlFields {
-    /// Returns a name of upper-case letters and underscores; nil without the member.
-    fileprivate func typeName(_ name: String) throws(ControlError) -> String? {
-        guard let text = try word(name) else { return nil }
-        guard NotificationKind.isName(text) else {
-            throw .wrongValue(of: name, needed: "a name such as DID_RENEW")
-        }
-        return text
-    }
-
-    fileprivate func result() throws(ControlError) -> SendAttemptResult? {
-        guard let text = try word("result") else { return nil }
-        guard let result = SendAttemptResult(rawValue: text) else {
-            let names = SendAttemptResult.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .wrongValue(of: "result", needed: names)
-        }
-        return result
+extension ControlValue {
+    fileprivate func typeName() throws(ControlError) -> String {
+        let name = try text()
+        guard NotificationKind.isName(name) else { throw wrong(needed: "a name such as DID_RENEW") }
+        return name
     }
 }

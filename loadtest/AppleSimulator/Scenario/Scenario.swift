@@ -57,8 +57,8 @@ extension Scenario {
         serverAPILimitShare = try fields["server_api_limits"].flatMap { value throws(ScenarioError) in
             try Self.limitShare(value)
         }
-        unreleasedApps = try Self.texts(fields["unreleased_apps"])
-        unknownApps = try Self.texts(fields["unknown_apps"])
+        unreleasedApps = try fields.texts("unreleased_apps")
+        unknownApps = try fields.texts("unknown_apps")
         if let stories = fields["stories"] { self.stories = try Stories(stories) }
         let phases = try fields["faults"]?.list() ?? []
         guard phases.count <= limits.maximumPhases else {
@@ -71,10 +71,6 @@ extension Scenario {
     private static func limitShare(_ value: YAMLValue) throws(ScenarioError) -> Double? {
         if value.scalar != nil { return try value.flag() ? 1 : nil }
         return try YAMLFields(value, known: ["share"]).required("share").number(in: 0...1)
-    }
-
-    private static func texts(_ value: YAMLValue?) throws(ScenarioError) -> Set<String> {
-        Set(try (value?.list() ?? []).map { value throws(ScenarioError) in try value.text() })
     }
 }
 

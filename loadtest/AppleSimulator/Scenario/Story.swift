@@ -83,8 +83,7 @@ extension Stories.Rule {
             throw ScenarioError(line: fields.line, fault: .missing(conditions.joined(separator: " or ")))
         }
         productIDSuffix = try fields["product_id_suffix"]?.text()
-        let originals = try fields["original_transaction_ids"]?.list() ?? []
-        originalTransactionIDs = Set(try originals.map { value throws(ScenarioError) in try value.text() })
+        originalTransactionIDs = try fields.texts("original_transaction_ids")
     }
 }
 

@@ -3,7 +3,7 @@
 internal import Yams
 
 /// A value in a scenario, and its name for messages.
-package struct YAMLValue {
+package struct YAMLValue: NamedScalar {
     let name: String
     let node: Node
 
@@ -24,8 +24,8 @@ package struct YAMLValue {
     /// The line, counted from 1.
     package var line: Int? { node.mark?.line }
 
-    /// The text of anything but lists and mappings.
     package var scalar: String? { node.scalar?.string }
+    package var string: String? { scalar }
 
     /// Returns the elements, each with the name of the list.
     package func list() throws(ScenarioError) -> [YAMLValue] {
@@ -37,40 +37,6 @@ package struct YAMLValue {
     package func namedValues() throws(ScenarioError) -> [(name: YAMLValue, value: YAMLValue)] {
         guard let mapping = node.mapping else { throw wrong(needed: "names with values") }
         return mapping.map { (YAMLValue(name: name, node: $0), YAMLValue(name: $0.scalar?.string ?? name, node: $1)) }
-    }
-
-    /// Returns a non-empty text.
-    package func text() throws(ScenarioError) -> String {
-        guard let text = scalar, !text.isEmpty else { throw wrong(needed: "a text") }
-        return text
-    }
-
-    package func number(in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
-        guard let number = scalar.flatMap({ Double($0) }), range.contains(number) else {
-            throw wrong(needed: "a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    package func integer(in range: ClosedRange<Int>) throws(ScenarioError) -> Int {
-        guard let number = scalar.flatMap({ Int($0) }), range.contains(number) else {
-            throw wrong(needed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    package func word<Word: CaseIterable & RawRepresentable<String>>(
-        as type: Word.Type
-    ) throws(ScenarioError) -> Word {
-        guard let word = scalar.flatMap({ Word(rawValue: $0) }) else {
-            throw wrong(needed: Word.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        return word
-    }
-
-    package func flag() throws(ScenarioError) -> Bool {
-        guard let flag = scalar.flatMap({ Bool($0) }) else { throw wrong(needed: "true, false") }
-        return flag
     }
 
     package func wrong(needed: String) -> ScenarioError {
@@ -99,6 +65,11 @@ package struct YAMLFields {
 
     package func present(of names: [String]) -> [String] {
         names.filter { fields[$0] != nil }
+    }
+
+    /// Returns the elements of a list of texts; none without the field.
+    func texts(_ name: String) throws(ScenarioError) -> Set<String> {
+        Set(try (fields[name]?.list() ?? []).map { value throws(ScenarioError) in try value.text() })
     }
 
     package func required(_ name: String) throws(ScenarioError) -> YAMLValue {

@@ -2,7 +2,6 @@
 
 internal import JSON
 internal import NIOCore
-internal import ReceiptForge
 internal import Receipts
 
 /// The body of `PUT /accounts`: `{"receipts": [base64…], "signed_transactions": [JWS…], "answers": [object…]}`.
@@ -14,29 +13,28 @@ struct AccountEvidence: Sendable {
     init(_ body: [UInt8], limits: SimulatorLimits) throws(ControlError) {
         let members = try ControlFields(body, known: ["receipts", "signed_transactions", "answers"])
         try self.init(
-            receipts: members.texts("receipts"), signed: members.texts("signed_transactions"),
-            answers: members.values("answers"), limits: limits)
+            receipts: members["receipts"]?.texts() ?? [], signed: members["signed_transactions"]?.texts() ?? [],
+            answers: members["answers"]?.elements() ?? [], limits: limits)
     }
 
     /// - Parameter recordedAnswers: answers of verifyReceipt as JSON.
     init(recordedAnswers: [[UInt8]], limits: SimulatorLimits) throws(ControlError) {
         // What is no JSON is no object either, and refused as such.
-        try self.init(
-            receipts: [], signed: [], answers: recordedAnswers.map { (try? JSONValue(parsing: $0)) ?? .null },
-            limits: limits)
+        let answers = recordedAnswers.enumerated().map { index, json in
+            ControlValue(value: (try? JSONValue(parsing: json)) ?? .null, path: "answers[\(index)]")
+        }
+        try self.init(receipts: [], signed: [], answers: answers, limits: limits)
     }
 
     private init(
-        receipts: [String], signed: [String], answers: [JSONValue], limits: SimulatorLimits
+        receipts: [String], signed: [String], answers: [ControlValue], limits: SimulatorLimits
     ) throws(ControlError) {
         guard receipts.count + signed.count + answers.count <= limits.maximumEvidence else {
             throw .tooMuchEvidence(maximum: limits.maximumEvidence)
         }
         self.receipts = receipts
         self.signed = signed
-        self.answers = try answers.enumerated().map { index, answer throws(ControlError) in
-            try RecordedAnswer(answer, at: "answers[\(index)]")
-        }
+        self.answers = try answers.map(RecordedAnswer.init)
     }
 }
 

@@ -4,17 +4,46 @@ internal import JSON
 internal import ReceiptForge
 internal import Receipts
 
-/// The members of a request that controls the simulator, or of an object in a recorded answer. Errors name their place,
-/// such as `answers[2].receipt.bundle_id`.
+/// A member of a request that controls the simulator, or of an object in a recorded answer.
+struct ControlValue: NamedScalar, Sendable {
+    let value: JSONValue
+    /// The place for messages, such as `answers[2].receipt.bundle_id`.
+    let path: String
+
+    var string: String? { value.string }
+    /// Apple writes numbers and truth values as texts, too.
+    var scalar: String? { value.string ?? value.number?.text ?? value.bool?.description }
+
+    func wrong(needed: String) -> ControlError { .wrongValue(of: path, needed: needed) }
+
+    func textOrEmpty() throws(ControlError) -> String {
+        guard let string else { throw wrong(needed: "a text") }
+        return string
+    }
+
+    func elements() throws(ControlError) -> [ControlValue] {
+        guard let elements = value.elements else { throw wrong(needed: "a list") }
+        return elements.enumerated().map { ControlValue(value: $1, path: "\(path)[\($0)]") }
+    }
+
+    func objects() throws(ControlError) -> [ControlFields] { try elements().map(ControlFields.init) }
+
+    func texts() throws(ControlError) -> [String] {
+        let elements = try elements(), texts = elements.compactMap(\.string)
+        guard texts.count == elements.count else { throw wrong(needed: "a list of texts") }
+        return texts
+    }
+}
+
+/// The members of a request that controls the simulator, or of an object in a recorded answer.
 struct ControlFields: Sendable {
     private let value: JSONValue
-    /// Empty for a whole request.
+    /// The place of the object; empty for a whole request.
     private let path: String
 
-    init(_ value: JSONValue, at path: String) throws(ControlError) {
-        guard value.members != nil else { throw .wrongValue(of: path, needed: "an object") }
-        self.value = value
-        self.path = path
+    init(_ object: ControlValue) throws(ControlError) {
+        guard object.value.members != nil else { throw object.wrong(needed: "an object") }
+        (value, path) = (object.value, object.path)
     }
 
     /// Reads a request, in which unknown names are errors.
@@ -29,117 +58,44 @@ struct ControlFields: Sendable {
     /// Returns the place of a member.
     func path(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
-    /// Returns false for null, too.
-    func has(_ name: String) -> Bool { member(name) != nil }
-
-    private func member(_ name: String) -> JSONValue? {
-        value[name].flatMap { $0 == .null ? nil : $0 }
+    /// The value of a member; nil for null, too.
+    subscript(name: String) -> ControlValue? {
+        value[name].flatMap { $0 == .null ? nil : ControlValue(value: $0, path: path(name)) }
     }
 
-    /// Returns the value of a member that every answer has.
-    func required<Value>(
-        _ name: String, _ read: (String) throws(ControlError) -> Value?
-    ) throws(ControlError) -> Value {
-        guard let value = try read(name) else { throw .missing(path(name)) }
+    func required(_ name: String) throws(ControlError) -> ControlValue {
+        guard let value = self[name] else { throw .missing(path(name)) }
         return value
-    }
-}
-
-/// The values of members; nil without the member.
-extension ControlFields {
-    func object(_ name: String) throws(ControlError) -> ControlFields? {
-        guard let value = member(name) else { return nil }
-        return try ControlFields(value, at: path(name))
-    }
-
-    func list(_ name: String) throws(ControlError) -> [ControlFields]? {
-        guard has(name) else { return nil }
-        return try values(name).enumerated().map { index, element throws(ControlError) in
-            try ControlFields(element, at: "\(path(name))[\(index)]")
-        }
-    }
-
-    func text(_ name: String) throws(ControlError) -> String? {
-        guard let value = member(name) else { return nil }
-        guard let text = value.string else { throw .wrongValue(of: path(name), needed: "a text") }
-        return text
-    }
-
-    /// Returns a whole number, written as a number or as a text: Apple does both.
-    func integer(
-        _ name: String, in range: ClosedRange<Int64> = 0...Int64.max
-    ) throws(ControlError) -> Int64? {
-        guard let value = member(name) else { return nil }
-        let number = value.number?.integer ?? value.string.flatMap { Int64($0) }
-        guard let number, range.contains(number) else {
-            throw .wrongValue(
-                of: path(name), needed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    /// Returns `"true"` or `"false"`, also as a JSON boolean.
-    func flag(_ name: String) throws(ControlError) -> Bool? {
-        guard let value = member(name) else { return nil }
-        guard let flag = value.bool ?? value.string.flatMap({ Bool($0) }) else {
-            throw .wrongValue(of: path(name), needed: "true or false")
-        }
-        return flag
     }
 
     /// Returns a date with three forms. The milliseconds count: some published answers were edited by hand, and only in
     /// one form.
     func date(_ name: String) throws(ControlError) -> UTCDate? {
         let milliseconds = name + "_ms"
-        guard has(name) == has(milliseconds) else { throw .missing(path(has(name) ? milliseconds : name)) }
-        return try dateInMilliseconds(milliseconds)
+        if self[name] == nil, self[milliseconds] == nil { return nil }
+        _ = try required(name)
+        return try required(milliseconds).date()
     }
 
-    /// Returns the date of one member, in milliseconds.
-    func dateInMilliseconds(_ name: String) throws(ControlError) -> UTCDate? {
-        try integer(name, in: Self.dates).map { UTCDate.exact(Timestamp(millisecondsSince1970: $0)) }
-    }
-
-    /// Up to the year 9999, as in receipts.
-    private static let dates: ClosedRange<Int64> = 0...253_402_300_799_999
-}
-
-extension ControlFields {
-    /// Returns a text that is not empty; nil without the member.
-    func word(_ name: String) throws(ControlError) -> String? {
-        guard let text = try text(name) else { return nil }
-        guard !text.isEmpty else { throw .wrongValue(of: path(name), needed: "a text") }
-        return text
-    }
-
-    func texts(_ name: String) throws(ControlError) -> [String] {
-        let values = try values(name), texts = values.compactMap(\.string)
-        guard texts.count == values.count else { throw .wrongValue(of: path(name), needed: "a list of texts") }
-        return texts
-    }
-
-    /// Returns the values of a list; none without the member.
-    func values(_ name: String) throws(ControlError) -> [JSONValue] {
-        guard let list = member(name) else { return [] }
-        guard let elements = list.elements else { throw .wrongValue(of: path(name), needed: "a list") }
-        return elements
-    }
-
-    /// Returns nil without the member.
-    func number(_ name: String, in range: ClosedRange<Double>) throws(ControlError) -> Double? {
-        guard let value = member(name) else { return nil }
-        guard let number = value.number.flatMap({ Double($0.text) }), range.contains(number) else {
-            throw .wrongValue(of: path(name), needed: "a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
+    /// Returns a date that every answer has.
+    func requiredDate(_ name: String) throws(ControlError) -> UTCDate {
+        guard let date = try date(name) else { throw .missing(path(name)) }
+        return date
     }
 
     /// Returns the app of the members `bundle_id` and `environment`.
     func app() throws(ControlError) -> AppInStore {
-        guard let endpoint = Endpoint(rawValue: try required("environment", word).lowercased()) else {
+        guard let endpoint = Endpoint(rawValue: try required("environment").text().lowercased()) else {
             throw .wrongValue(of: "environment", needed: "production or sandbox")
         }
-        return AppInStore(bundleID: try required("bundle_id", word), endpoint: endpoint)
+        return AppInStore(bundleID: try required("bundle_id").text(), endpoint: endpoint)
+    }
+}
+
+extension ControlValue {
+    /// Returns a date in milliseconds, up to the year 9999, as in receipts.
+    func date() throws(ControlError) -> UTCDate {
+        UTCDate.exact(Timestamp(millisecondsSince1970: try integer(in: 0...253_402_300_799_999)))
     }
 }
 

@@ -10,12 +10,9 @@ extension Population {
         let members = try ControlFields(
             body, known: ["bundle_id", "count", "environment", "first_transaction_id"])
         let app = try members.app()
-        guard let count = try members.integer("count", in: 1...limits.maximumPopulation) else {
-            throw .missing("count")
-        }
         try self.init(
-            app: app, count: count,
-            firstTransactionID: try members.integer("first_transaction_id", in: Self.firstTransactionIDs), at: date,
+            app: app, count: try members.required("count").integer(in: 1...limits.maximumPopulation),
+            firstTransactionID: try members["first_transaction_id"]?.integer(in: Self.firstTransactionIDs), at: date,
             limits: limits)
     }
 

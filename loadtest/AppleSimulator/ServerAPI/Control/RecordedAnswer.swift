@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import JSON
 internal import ReceiptForge
 internal import Receipts
 
@@ -11,24 +10,23 @@ struct RecordedAnswer: Sendable {
     let environment: Environment
     let account: RecordedAccount
 
-    /// - Parameter path: the answer's place in the request.
-    init(_ value: JSONValue, at path: String) throws(ControlError) {
-        let answer = try ControlFields(value, at: path)
-        let status = try answer.required("status") { name throws(ControlError) in try answer.integer(name) }
-        guard [0, 21006].contains(status) else { throw .wrongValue(of: answer.path("status"), needed: "0 or 21006") }
-        let receipt = try answer.required("receipt", answer.object)
-        if receipt.has("bid") {
-            try self.init(transactionReceipt: receipt, in: answer, isOver: status == 21006)
+    init(_ value: ControlValue) throws(ControlError) {
+        let answer = try ControlFields(value)
+        let status = try answer.required("status"), code: Int = try status.integer()
+        guard [0, 21006].contains(code) else { throw status.wrong(needed: "0 or 21006") }
+        let receipt = try ControlFields(answer.required("receipt"))
+        if receipt["bid"] != nil {
+            try self.init(transactionReceipt: receipt, in: answer, isOver: code == 21006)
         } else {
-            guard status == 0 else { throw .wrongValue(of: answer.path("status"), needed: "0 for an app receipt") }
+            guard code == 0 else { throw status.wrong(needed: "0 for an app receipt") }
             try self.init(appReceipt: receipt, in: answer)
         }
     }
 
     private init(appReceipt: ControlFields, in answer: ControlFields) throws(ControlError) {
-        let name = try answer.required("environment", answer.text)
-        guard let environment = Environment(rawValue: name), environment.isApples else {
-            throw .wrongValue(of: answer.path("environment"), needed: "Production or Sandbox")
+        let name = try answer.required("environment")
+        guard let environment = Environment(rawValue: try name.textOrEmpty()), environment.isApples else {
+            throw name.wrong(needed: "Production or Sandbox")
         }
         self.environment = environment
         receipt = .app(try ReceiptContents(appReceipt))
@@ -50,11 +48,11 @@ struct RecordedAnswer: Sendable {
 
 extension RecordedAccount {
     fileprivate init(appReceipt: ControlFields, in answer: ControlFields) throws(ControlError) {
-        let purchases = try appReceipt.required("in_app", appReceipt.list).map(SimulatedTransaction.init)
+        let purchases = try appReceipt.required("in_app").objects().map(SimulatedTransaction.init)
         inApp = Dictionary(purchases.map { ($0.purchase.transactionID, $0) }) { first, _ in first }
-        latest = try answer.list("latest_receipt_info")?.map(SimulatedTransaction.init)
-        renewals = try answer.list("pending_renewal_info")?.map(SimulatedRenewal.init)
-        hasLatestReceipt = answer.has("latest_receipt")
+        latest = try answer["latest_receipt_info"]?.objects().map(SimulatedTransaction.init)
+        renewals = try answer["pending_renewal_info"]?.objects().map(SimulatedRenewal.init)
+        hasLatestReceipt = answer["latest_receipt"] != nil
         // Apple sends all or none; answers before 2017 have no renewals.
         guard hasLatestReceipt || (latest == nil && renewals == nil) else {
             throw .missing(answer.path("latest_receipt"))
@@ -65,13 +63,13 @@ extension RecordedAccount {
         _ sent: TransactionReceiptContents, in answer: ControlFields, isOver: Bool
     ) throws(ControlError) {
         let name = isOver ? "latest_expired_receipt_info" : "latest_receipt_info"
-        var period = try answer.object(name).map(TransactionReceiptContents.init)
+        var period = try answer[name].map(ControlFields.init).map(TransactionReceiptContents.init)
         guard !isOver || period != nil else { throw .missing(answer.path(name)) }
         period?.environment = sent.environment
         ios6 = IOS6(isOver: isOver, latest: period)
         inApp = [sent.purchase.transactionID: SimulatedTransaction(sent.purchase)]
         latest = period.map { [SimulatedTransaction($0.purchase)] }
-        hasLatestReceipt = answer.has("latest_receipt")
+        hasLatestReceipt = answer["latest_receipt"] != nil
         renewals = try period.flatMap { period throws(ControlError) in
             try SimulatedRenewal(of: period, in: answer).map { [$0] }
         }
@@ -82,32 +80,29 @@ extension SimulatedRenewal {
     /// Reads an element of `pending_renewal_info`.
     fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
-            originalTransactionID: try fields.required("original_transaction_id", fields.text),
-            productID: try fields.required("product_id", fields.text),
-            nextProductID: try fields.required("auto_renew_product_id", fields.text))
+            originalTransactionID: try fields.required("original_transaction_id").textOrEmpty(),
+            productID: try fields.required("product_id").textOrEmpty(),
+            nextProductID: try fields.required("auto_renew_product_id").textOrEmpty())
         try readState(fields)
         gracePeriodExpires = try fields.date("grace_period_expires_date")
-        priceConsentStatus = try fields.integer("price_consent_status", in: 0...1).map { Int($0) }
-        priceIncreaseStatus = try fields.integer("price_increase_status", in: 0...1).map { Int($0) }
-        offerCode = try fields.text("offer_code_ref_name")
-        promotionalOfferID = try fields.text("promotional_offer_id")
+        priceConsentStatus = try fields["price_consent_status"]?.integer(in: 0...1)
+        priceIncreaseStatus = try fields["price_increase_status"]?.integer(in: 0...1)
+        offerCode = try fields["offer_code_ref_name"]?.textOrEmpty()
+        promotionalOfferID = try fields["promotional_offer_id"]?.textOrEmpty()
     }
 
     /// Reads the renewal beside a transaction receipt; nil in an answer of 2012, which has none.
     fileprivate init?(of period: TransactionReceiptContents, in answer: ControlFields) throws(ControlError) {
-        guard let next = try answer.text("auto_renew_product_id") else { return nil }
+        guard let next = try answer["auto_renew_product_id"]?.textOrEmpty() else { return nil }
         self.init(of: period.purchase)
         nextProductID = next
         try readState(answer)
     }
 
     private mutating func readState(_ fields: ControlFields) throws(ControlError) {
-        isOn =
-            try fields.required("auto_renew_status") { name throws(ControlError) in
-                try fields.integer(name, in: 0...1)
-            } == 1
-        expirationIntent = try fields.integer("expiration_intent", in: 1...5).map { Int($0) }
-        isInBillingRetry = try fields.integer("is_in_billing_retry_period", in: 0...1).map { $0 == 1 }
+        isOn = try fields.required("auto_renew_status").integer(in: 0...1) == 1
+        expirationIntent = try fields["expiration_intent"]?.integer(in: 1...5)
+        isInBillingRetry = try (fields["is_in_billing_retry_period"]?.integer(in: 0...1)).map { $0 == 1 }
     }
 }
 
@@ -115,16 +110,19 @@ extension SimulatedTransaction {
     /// Reads an element of `latest_receipt_info` or `in_app`.
     fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(try PurchaseContents(fields))
-        isUpgraded = try fields.flag("is_upgraded") ?? false
-        offerCode = try fields.text("offer_code_ref_name")
-        appAccountToken = try fields.text("app_account_token")
-        recordedGroup = try fields.text("subscription_group_identifier")
+        isUpgraded = try fields["is_upgraded"]?.flag() ?? false
+        offerCode = try fields["offer_code_ref_name"]?.textOrEmpty()
+        appAccountToken = try fields["app_account_token"]?.textOrEmpty()
+        recordedGroup = try fields["subscription_group_identifier"]?.textOrEmpty()
         hasGroup = recordedGroup != nil
-        let ownership = try fields.text("in_app_ownership_type")
-        guard [nil, "PURCHASED", "FAMILY_SHARED"].contains(ownership) else {
-            throw .wrongValue(of: fields.path("in_app_ownership_type"), needed: "PURCHASED or FAMILY_SHARED")
+        guard let ownership = fields["in_app_ownership_type"] else {
+            hasOwnershipType = false
+            return
         }
-        (hasOwnershipType, isFamilyShared) = (ownership != nil, ownership == "FAMILY_SHARED")
+        guard let type = ownership.string, ["PURCHASED", "FAMILY_SHARED"].contains(type) else {
+            throw ownership.wrong(needed: "PURCHASED or FAMILY_SHARED")
+        }
+        isFamilyShared = type == "FAMILY_SHARED"
     }
 }
 
@@ -135,19 +133,19 @@ extension PurchaseContents {
 
     fileprivate init(_ fields: ControlFields, expires: UTCDate?) throws(ControlError) {
         self.init(
-            productID: try fields.required("product_id", fields.text),
-            transactionID: try fields.required("transaction_id", fields.text),
-            purchaseDate: try fields.required("purchase_date", fields.date))
-        quantity = try fields.required("quantity") { name throws(ControlError) in try fields.integer(name) }
-        originalTransactionID = try fields.required("original_transaction_id", fields.text)
-        originalPurchaseDate = try fields.required("original_purchase_date", fields.date)
+            productID: try fields.required("product_id").textOrEmpty(),
+            transactionID: try fields.required("transaction_id").textOrEmpty(),
+            purchaseDate: try fields.requiredDate("purchase_date"))
+        quantity = try fields.required("quantity").integer()
+        originalTransactionID = try fields.required("original_transaction_id").textOrEmpty()
+        originalPurchaseDate = try fields.requiredDate("original_purchase_date")
         expiresDate = expires
         cancellationDate = try fields.date("cancellation_date")
-        cancellationReason = try fields.integer("cancellation_reason", in: 0...1).flatMap(CancellationReason.init)
-        webOrderLineItemID = try fields.integer("web_order_line_item_id") ?? 0
-        isTrialPeriod = try fields.flag("is_trial_period")
-        isInIntroOfferPeriod = try fields.flag("is_in_intro_offer_period")
-        promotionalOfferID = try fields.text("promotional_offer_id")
+        cancellationReason = try (fields["cancellation_reason"]?.integer(in: 0...1)).flatMap(CancellationReason.init)
+        webOrderLineItemID = try fields["web_order_line_item_id"]?.integer() ?? 0
+        isTrialPeriod = try fields["is_trial_period"]?.flag()
+        isInIntroOfferPeriod = try fields["is_in_intro_offer_period"]?.flag()
+        promotionalOfferID = try fields["promotional_offer_id"]?.textOrEmpty()
         // Answers do not name the type. Claims must: the claims of a product without an end say that it is no
         // consumable.
         productType = expiresDate == nil ? nil : .autoRenewableSubscription
@@ -158,18 +156,18 @@ extension ReceiptContents {
     /// Reads `receipt` of an answer to an app receipt. `app_item_id` repeats `adam_id`.
     fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
-            bundleID: try fields.required("bundle_id", fields.text),
-            creationDate: try fields.required("receipt_creation_date", fields.date))
-        receiptType = try fields.required("receipt_type", fields.text)
-        adamID = try fields.integer("adam_id") ?? 0
-        applicationVersion = try fields.required("application_version", fields.text)
-        downloadID = try fields.integer("download_id") ?? 0
-        versionExternalIdentifier = try fields.integer("version_external_identifier") ?? 0
-        originalPurchaseDate = try fields.required("original_purchase_date", fields.date)
-        originalApplicationVersion = try fields.required("original_application_version", fields.text)
+            bundleID: try fields.required("bundle_id").textOrEmpty(),
+            creationDate: try fields.requiredDate("receipt_creation_date"))
+        receiptType = try fields.required("receipt_type").textOrEmpty()
+        adamID = try fields["adam_id"]?.integer() ?? 0
+        applicationVersion = try fields.required("application_version").textOrEmpty()
+        downloadID = try fields["download_id"]?.integer() ?? 0
+        versionExternalIdentifier = try fields["version_external_identifier"]?.integer() ?? 0
+        originalPurchaseDate = try fields.requiredDate("original_purchase_date")
+        originalApplicationVersion = try fields.required("original_application_version").textOrEmpty()
         expirationDate = try fields.date("expiration_date")
         preorderDate = try fields.date("preorder_date")
-        purchases = try fields.required("in_app", fields.list).map(PurchaseContents.init)
+        purchases = try fields.required("in_app").objects().map(PurchaseContents.init)
     }
 }
 
@@ -177,13 +175,13 @@ extension TransactionReceiptContents {
     /// Reads the fields of a transaction receipt. `expires_date` is in milliseconds.
     fileprivate init(_ fields: ControlFields) throws(ControlError) {
         self.init(
-            bundleID: try fields.required("bid", fields.text),
-            purchase: try PurchaseContents(fields, expires: fields.dateInMilliseconds("expires_date")))
-        applicationVersion = try fields.text("bvrs")
-        itemID = try fields.text("item_id")
-        appItemID = try fields.text("app_item_id")
-        versionExternalIdentifier = try fields.text("version_external_identifier")
-        uniqueIdentifier = try fields.text("unique_identifier")
-        uniqueVendorIdentifier = try fields.text("unique_vendor_identifier")
+            bundleID: try fields.required("bid").textOrEmpty(),
+            purchase: try PurchaseContents(fields, expires: fields["expires_date"]?.date()))
+        applicationVersion = try fields["bvrs"]?.textOrEmpty()
+        itemID = try fields["item_id"]?.textOrEmpty()
+        appItemID = try fields["app_item_id"]?.textOrEmpty()
+        versionExternalIdentifier = try fields["version_external_identifier"]?.textOrEmpty()
+        uniqueIdentifier = try fields["unique_identifier"]?.textOrEmpty()
+        uniqueVendorIdentifier = try fields["unique_vendor_identifier"]?.textOrEmpty()
     }
 }
