@@ -25,14 +25,13 @@ enum IssuedReceipt: Sendable {
         }
     }
 
-    /// The same receipt of another app.
     var ofOtherApp: IssuedReceipt {
         switch self {
         case .app(var contents):
-            contents.bundleID = "com.example.other"
+            contents.bundleID = ServerFault.Tampering.bundleID
             return .app(contents)
         case .transaction(var contents):
-            contents.bundleID = "com.example.other"
+            contents.bundleID = ServerFault.Tampering.bundleID
             return .transaction(contents)
         }
     }

@@ -89,7 +89,6 @@ extension SimulatedTransaction {
     }
 
     private var periodOrder: (Int64, Int64, String) {
-        let end = purchase.expiresDate ?? purchase.purchaseDate
-        return (purchase.purchaseDate.secondsSince1970, end.secondsSince1970, purchase.transactionID)
+        (purchase.purchaseDate.secondsSince1970, purchase.end.secondsSince1970, purchase.transactionID)
     }
 }

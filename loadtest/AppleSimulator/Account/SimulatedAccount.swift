@@ -30,7 +30,7 @@ struct SimulatedAccount: Hashable, Sendable {
             let story = stories.story(ofOriginalTransactionID: original, productID: newest)
             var subscription = SimulatedSubscription(
                 periods, story: story, extensions: changes.extensions, start: start, now: now)
-            subscription.mark(changes)
+            subscription.periods = subscription.periods.map { $0.marked(by: changes) }
             return (story: story, subscription: subscription)
         }
         let items = receipt.purchases.filter { !$0.isSubscription }.map { purchase in
@@ -112,6 +112,8 @@ extension SimulatedAccount {
 extension PurchaseContents {
     /// True for auto-renewable subscriptions, which alone have an expiry date in a receipt.
     var isSubscription: Bool { expiresDate != nil }
+    /// The end of a period; the date of the purchase for single items.
+    var end: UTCDate { expiresDate ?? purchaseDate }
 }
 
 extension SimulatedTransaction {

@@ -15,8 +15,6 @@ struct SimulatedSubscription: Hashable, Sendable {
 
     /// - Parameters:
     ///   - periods: the periods in the receipt; at least one period, each with an end.
-    ///   - extensions: the seconds that were added to periods, by transaction ID.
-    ///   - story: the later events.
     ///   - start: the beginning of the scenario. Stories are relative to it, so that no call changes them.
     init(
         _ periods: [PurchaseContents], story: Story, extensions: [String: Int64] = [:], start: UTCDate, now: UTCDate
@@ -53,7 +51,7 @@ struct SimulatedSubscription: Hashable, Sendable {
 
     var newest: SimulatedTransaction { periods[periods.count - 1] }
 
-    var end: UTCDate { newest.purchase.expiresDate ?? newest.purchase.purchaseDate }
+    var end: UTCDate { newest.purchase.end }
 
     private mutating func apply(_ story: Story, _ start: UTCDate) {
         switch story {
@@ -176,13 +174,6 @@ extension SimulatedSubscription {
     }
 }
 
-extension SimulatedSubscription {
-    /// Adds the effects of the Server API's writes, except for extensions.
-    mutating func mark(_ changes: CustomerChanges) {
-        periods = periods.map { $0.marked(by: changes) }
-    }
-}
-
 extension SimulatedTransaction {
     /// Returns the period with its extension, if it has an extension.
     func extended(by extensions: [String: Int64]) -> SimulatedTransaction {
@@ -200,7 +191,6 @@ extension SimulatedTransaction {
         return followed(by: start, lasting: length, as: id, number: number)
     }
 
-    /// Creates a renewal with a transaction ID.
     func followed(by start: UTCDate, lasting length: Int64, as id: String, number: Int64 = 1) -> SimulatedTransaction {
         var next = self
         next.purchase.transactionID = id

@@ -97,13 +97,13 @@ extension GenuineAnswer {
     }
 
     private func tampered(_ bundleID: String) -> String {
-        fault == .tampered(.otherBundleID) ? "com.example.other" : bundleID
+        fault == .tampered(.otherBundleID) ? ServerFault.Tampering.bundleID : bundleID
     }
 
     private func tampered(_ purchase: PurchaseContents) -> PurchaseContents {
         var purchase = purchase
         if fault == .tampered(.expires2099), purchase.isSubscription {
-            purchase.expiresDate = UTCDate(2099, 12, 31, 23, 59, 59)
+            purchase.expiresDate = ServerFault.Tampering.end
         }
         return purchase
     }
@@ -130,7 +130,6 @@ extension GenuineAnswer {
 /// An answer in the form for transaction receipts (iOS 6): one purchase, as an object; `expires_date` in milliseconds;
 /// status 21006 for an expired subscription.
 struct IOS6Answer {
-    /// The purchase that was sent.
     let sent: TransactionReceiptContents
     /// The last period of its subscription, and the renewal; nil for other products. Answers of 2012 have no renewal.
     let latest: (period: TransactionReceiptContents, renewal: SimulatedRenewal?)?

@@ -15,7 +15,6 @@ final class ConversationHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     /// The body; nil once it exceeds the limit.
     private var body: ByteBuffer? = ByteBuffer()
-    /// The timer for the next action.
     private var timer: Scheduled<Void>?
     /// True while a call is counted as in flight.
     private var isInFlight = false

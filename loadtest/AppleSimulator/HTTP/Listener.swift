@@ -13,7 +13,6 @@ struct ListenerPair: Sendable {
     private let servers: [LoopbackServer]
     private let connections: Connections
 
-    /// Starts to listen.
     static func start(
         _ store: SimulatedStore, at ports: (production: ReservedPort, sandbox: ReservedPort), _ tls: TLSContexts?
     ) async throws(SimulatorError) -> ListenerPair {

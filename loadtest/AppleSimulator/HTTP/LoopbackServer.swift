@@ -2,7 +2,6 @@
 
 package import LoopbackPorts
 package import NIOCore
-internal import NIOHTTP1
 internal import NIOPosix
 package import NIOSSL
 package import ReceiptForge

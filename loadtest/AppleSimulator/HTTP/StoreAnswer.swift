@@ -6,7 +6,6 @@ internal import NIOHTTP1
 internal import Receipts
 
 extension ByteBuffer {
-    /// The bytes of an object of JSON.
     init(json writeMembers: (inout JSONWriter) -> Void) {
         self.init(bytes: JSONWriter.object(reservingCapacity: 4096, writeMembers))
     }
@@ -31,7 +30,6 @@ struct StoreAnswer: Sendable {
         return StoreAnswer(status: status, contentType: "text/html", headers: headers, body: ByteBuffer(string: text))
     }
 
-    /// Returns a line of plain text.
     static func text(_ status: HTTPResponseStatus, _ text: String) -> StoreAnswer {
         StoreAnswer(status: status, contentType: "text/plain;charset=UTF-8", body: ByteBuffer(string: text + "\n"))
     }
@@ -92,7 +90,6 @@ enum ContentCoding: String, CaseIterable, Hashable, Sendable {
     /// RFC 1950.
     case deflate
 
-    /// Returns the bytes in this coding.
     func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         return switch self {

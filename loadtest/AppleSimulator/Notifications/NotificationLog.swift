@@ -24,10 +24,10 @@ struct NotificationLog: Sendable {
         var isDelivered: Bool { attempts.contains { $0.result == .success } }
     }
 
-    /// Entries by their numbers, which increase with time.
-    private var entries: [Int64: Entry] = [:]
+    /// The kept entries. Their numbers increase by one.
+    private var entries = CircularBuffer<Entry>()
+    /// The number of the first entry.
     private var first: Int64 = 1
-    private var next: Int64 = 1
     private let maximumCount: Int
 
     init(maximumCount: Int) {
@@ -37,22 +37,23 @@ struct NotificationLog: Sendable {
     /// Adds an entry, in place of the oldest entry at the limit, and returns its number.
     mutating func add(_ entry: Entry) -> Int64 {
         if entries.count >= maximumCount {
-            entries[first] = nil
+            entries.removeFirst()
             first += 1
         }
-        entries[next] = entry
-        next += 1
-        return next - 1
+        entries.append(entry)
+        return first + Int64(entries.count) - 1
     }
 
     /// Adds an attempt, unless the entry has the most attempts or is no longer kept.
     mutating func record(_ attempt: NotificationAttempt, of number: Int64) {
-        guard let count = entries[number]?.attempts.count, count < NotificationAttempt.maximumCount else { return }
-        entries[number]?.attempts.append(attempt)
+        guard number >= first else { return }
+        let index = entries.index(entries.startIndex, offsetBy: Int(number - first))
+        guard entries[index].attempts.count < NotificationAttempt.maximumCount else { return }
+        entries[index].attempts.append(attempt)
     }
 
     func entry(uuid: String, of app: AppInStore) -> Entry? {
-        entries.values.first { $0.uuid == uuid && $0.app == app }
+        entries.first { $0.uuid == uuid && $0.app == app }
     }
 
     /// Returns up to `count` entries after a number, and the number to continue after; nil at the end. An entry has a place
@@ -62,11 +63,12 @@ struct NotificationLog: Sendable {
     ) -> (entries: [Entry], continuation: Int64?) {
         var page: [Entry] = []
         var last = number
-        for number in max(first, number + 1)..<max(next, first, number + 1) {
-            guard let entry = entries[number], !entry.attempts.isEmpty, isIncluded(entry) else { continue }
+        let skipped = min(max(0, number + 1 - first), Int64(entries.count))
+        for (offset, entry) in entries.dropFirst(Int(skipped)).enumerated() {
+            guard !entry.attempts.isEmpty, isIncluded(entry) else { continue }
             guard page.count < count else { return (page, last) }
             page.append(entry)
-            last = number
+            last = first + skipped + Int64(offset)
         }
         return (page, nil)
     }

@@ -87,11 +87,7 @@ extension SimulatedSubscription {
 
     /// The length of the longest period: a change may have shortened other periods.
     private var longest: Int64 {
-        periods.map { period in
-            let purchase = period.purchase
-            return (purchase.expiresDate ?? purchase.purchaseDate).secondsSince1970
-                - purchase.purchaseDate.secondsSince1970
-        }.reduce(60, max)
+        periods.map(\.purchase).map { $0.end.secondsSince1970 - $0.purchaseDate.secondsSince1970 }.reduce(60, max)
     }
 
     /// Ends all periods that run or are to begin.

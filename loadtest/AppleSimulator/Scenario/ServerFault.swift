@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ReceiptForge
+
 /// A fault that the simulator sends in place of the correct answer.
 enum ServerFault: Hashable, Sendable {
     /// No fault: a pause in a sequence.
@@ -57,6 +59,9 @@ enum ServerFault: Hashable, Sendable {
         case expires2099 = "expires_2099"
         /// The receipt is for another app.
         case otherBundleID = "other_bundle_id"
+
+        static let end = UTCDate(2099, 12, 31, 23, 59, 59)
+        static let bundleID = "com.example.other"
     }
 
     enum LatestReceipt: String, CaseIterable, Hashable, Sendable {

@@ -6,12 +6,10 @@ internal import Receipts
 
 /// The simulator's behaviour for one call.
 struct PlannedResponse: Sendable {
-    /// The behaviour on the wire.
     enum Reply: Sendable {
         /// An answer, correctly framed.
         case answer(StoreAnswer)
         case slowly(StoreAnswer, bytesPerSecond: Int)
-        /// Half an answer, then a reset.
         case halfAnswer(StoreAnswer)
         case reset
         case silence

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NIOCore
 internal import Receipts
 
 /// The calls of each app and operation in the last hour, as values: time is an argument.
@@ -41,9 +42,8 @@ struct HourlyQuotas: Sendable {
 struct SlidingHour: Sendable {
     private static let length: Int64 = 3600
 
-    /// The calls of each second that had some, oldest first, from `first` on.
-    private var seconds: [(second: Int64, calls: Int)] = []
-    private var first = 0
+    /// The calls of each second that had some, oldest first.
+    private var seconds = CircularBuffer<(second: Int64, calls: Int)>()
     private var inHour = 0
     private(set) var calls = 0
     private(set) var refused = 0
@@ -54,11 +54,14 @@ struct SlidingHour: Sendable {
     /// - Returns: nil within the limit; else the time at which the oldest second leaves the hour.
     mutating func count(limit: Int?, at now: Timestamp) -> Timestamp? {
         let second = now.millisecondsSince1970 / 1000
-        forget(until: second - Self.length)
+        while let oldest = seconds.first, oldest.second <= second - Self.length {
+            inHour -= oldest.calls
+            seconds.removeFirst()
+        }
         calls += 1
         if let limit, inHour >= limit {
             refused += 1
-            let oldest = first < seconds.count ? seconds[first].second : second
+            let oldest = seconds.first?.second ?? second
             return Timestamp(millisecondsSince1970: (oldest + Self.length) * 1000)
         }
         add(second)
@@ -68,21 +71,10 @@ struct SlidingHour: Sendable {
 
     private mutating func add(_ second: Int64) {
         inHour += 1
-        if let last = seconds.last, last.second >= second, first < seconds.count {
-            seconds[seconds.count - 1].calls += 1
+        if let last = seconds.indices.last, seconds[last].second >= second {
+            seconds[last].calls += 1
         } else {
             seconds.append((second, 1))
         }
-    }
-
-    private mutating func forget(until second: Int64) {
-        while first < seconds.count, seconds[first].second <= second {
-            inHour -= seconds[first].calls
-            first += 1
-        }
-        // At most twice the seconds of an hour are kept.
-        guard first > Int(Self.length) else { return }
-        seconds.removeFirst(first)
-        first = 0
     }
 }

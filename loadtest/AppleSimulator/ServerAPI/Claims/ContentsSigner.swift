@@ -75,7 +75,7 @@ final class ContentsSigner: Sendable {
     /// Returns the payload of a subscription that ends in 2099; nil for other data.
     private static func laterEnd(_ contents: some SignedContents) -> [UInt8]? {
         guard var transaction = contents as? TransactionContents, transaction.expiresDate != nil else { return nil }
-        transaction.expiresDate = UTCDate(2099, 12, 31, 23, 59, 59).timestamp
+        transaction.expiresDate = ServerFault.Tampering.end.timestamp
         return transaction.payload
     }
 }
@@ -90,7 +90,7 @@ extension Customer {
     func misplaced(by fault: ServerFault?) -> Customer {
         var customer = self
         switch fault {
-        case .tampered(.otherBundleID): customer.app.bundleID = "com.example.other"
+        case .tampered(.otherBundleID): customer.app.bundleID = ServerFault.Tampering.bundleID
         case .wrongEnvironment: customer.app.endpoint = app.endpoint.other
         default: break
         }

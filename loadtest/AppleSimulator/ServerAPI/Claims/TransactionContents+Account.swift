@@ -18,7 +18,7 @@ extension TransactionContents {
         originalPurchaseDate = purchase.originalPurchaseDate.timestamp
         expiresDate = purchase.expiresDate?.timestamp
         quantity = purchase.quantity
-        type = transaction.typeFilter.claim
+        type = transaction.productType.names.claim
         appAccountToken = transaction.appAccountToken
         inAppOwnershipType = transaction.ownershipType
         environment = customer.app.environment
@@ -75,33 +75,24 @@ extension SimulatedTransaction {
     var isRenewal: Bool { purchase.isSubscription && purchase.transactionID != purchase.originalTransactionID }
 
     /// True for a consumable, finished or not.
-    var isConsumable: Bool { !purchase.isSubscription && purchase.productType == .consumable }
+    var isConsumable: Bool { productType == .consumable }
 
-    /// The type as the filters of the history spell it. Receipts of other tools may have no type for single items.
-    var typeFilter: ProductTypeFilter {
-        if purchase.isSubscription { return .autoRenewable }
-        switch purchase.productType {
-        case .consumable: return .consumable
-        case .nonRenewingSubscription: return .nonRenewable
-        default: return .nonConsumable
-        }
+    /// The type. Receipts of other tools may have none for single items.
+    var productType: PurchaseContents.ProductType {
+        if purchase.isSubscription { return .autoRenewableSubscription }
+        guard let type = purchase.productType, type != .autoRenewableSubscription else { return .nonConsumable }
+        return type
     }
 }
 
-/// A value of the parameter `productType`.
-enum ProductTypeFilter: String, Hashable, Sendable {
-    case autoRenewable = "AUTO_RENEWABLE"
-    case nonRenewable = "NON_RENEWABLE"
-    case consumable = "CONSUMABLE"
-    case nonConsumable = "NON_CONSUMABLE"
-
-    /// The claim `type`.
-    var claim: String {
+extension PurchaseContents.ProductType {
+    /// The claim `type`, and the value of the history's parameter `productType`.
+    var names: (claim: String, filter: String) {
         switch self {
-        case .autoRenewable: "Auto-Renewable Subscription"
-        case .nonRenewable: "Non-Renewing Subscription"
-        case .consumable: "Consumable"
-        case .nonConsumable: "Non-Consumable"
+        case .autoRenewableSubscription: ("Auto-Renewable Subscription", "AUTO_RENEWABLE")
+        case .nonRenewingSubscription: ("Non-Renewing Subscription", "NON_RENEWABLE")
+        case .consumable: ("Consumable", "CONSUMABLE")
+        case .nonConsumable: ("Non-Consumable", "NON_CONSUMABLE")
         }
     }
 }

@@ -17,19 +17,17 @@ extension CustomerRegistry {
             ? Customer(app: app, contents: receipt.contents, hasAppTransaction: false)
             : Customer(app: app, receipt: receipt.contents)
         let ids = receipt.contents.ids
-        let customer = register(ids.isEmpty ? [new.appTransactionID] : ids, of: app) { known in
+        let found = register(ids.isEmpty ? [new.appTransactionID] : ids, new) { known in
             if isTransactionReceipt {
                 for purchase in receipt.contents.purchases { known.add(purchase, signedAt: nil) }
             } else {
                 known.add(receipt.contents)
             }
-        } make: {
-            new
         }
-        guard let customer else { return (new.account(call), false) }
-        let told = isTransactionReceipt ? customer.limited(toChainsOf: receipt.contents) : customer
+        guard let found else { return (new.account(call), false) }
+        let told = isTransactionReceipt ? found.customer.limited(toChainsOf: receipt.contents) : found.customer
         let account = told.account(call)
-        name(account, of: customer)
+        name(account, of: found)
         return (account, true)
     }
 
@@ -42,14 +40,11 @@ extension CustomerRegistry {
         let ids = [
             transaction.transactionID, transaction.originalTransactionID, transaction.signedFields.appTransactionID,
         ]
-        return keep(ids.compactMap(\.self), of: app, call) { known in
+        var new = Customer(app: app, contents: contents, appTransactionID: transaction.signedFields.appTransactionID)
+        new.changes.add(transaction)
+        return keep(ids.compactMap(\.self), new, call) { known in
             known.add(purchase, signedAt: date)
             known.changes.add(transaction)
-        } make: {
-            var new = Customer(
-                app: app, contents: contents, appTransactionID: transaction.signedFields.appTransactionID)
-            new.changes.add(transaction)
-            return new
         }
     }
 
@@ -63,7 +58,7 @@ extension CustomerRegistry {
         contents.originalPurchaseDate =
             transaction.originalPurchaseDate.map(UTCDate.init) ?? contents.originalPurchaseDate
         let new = Customer(app: app, contents: contents, appTransactionID: transaction.appTransactionID)
-        return keep([new.appTransactionID], of: app, call, add: { _ in }, make: { new })
+        return keep([new.appTransactionID], new, call)
     }
 
     /// Registers the account in a recorded answer, in place of a known account that has some of its transactions.
@@ -76,14 +71,14 @@ extension CustomerRegistry {
         let app = AppInStore(bundleID: receipt.contents.bundleID, endpoint: endpoint)
         let new = Customer(app: app, receipt: receipt, recorded: recorded)
         let ids = receipt.contents.ids + recorded.ids + [new.appTransactionID]
-        return keep(ids, of: app, call, add: { $0 = new }, make: { new })
+        return keep(ids, new, call) { $0 = new }
     }
 
     private func keep(
-        _ ids: [String], of app: AppInStore, _ call: CallContext, add: (inout Customer) -> Void, make: () -> Customer
+        _ ids: [String], _ new: Customer, _ call: CallContext, add: (inout Customer) -> Void = { _ in }
     ) -> Bool {
-        guard let customer = register(ids, of: app, add: add, make: make) else { return false }
-        name(customer.account(call), of: customer)
+        guard let found = register(ids, new, add: add) else { return false }
+        name(found.customer.account(call), of: found)
         return true
     }
 }
@@ -132,11 +127,6 @@ extension PurchaseContents {
         isTrialPeriod = fields.offerDiscountType == "FREE_TRIAL"
         isInIntroOfferPeriod = expiresDate.map { _ in fields.offerType == 1 && isTrialPeriod != true }
         promotionalOfferID = fields.offerType == 2 ? fields.offerIdentifier : nil
-        productType = Self.types[transaction.type ?? ""]
+        productType = ProductType.allCases.first { $0.names.claim == transaction.type }
     }
-
-    private static let types: [String: ProductType] = [
-        "Auto-Renewable Subscription": .autoRenewableSubscription, "Non-Consumable": .nonConsumable,
-        "Consumable": .consumable, "Non-Renewing Subscription": .nonRenewingSubscription,
-    ]
 }

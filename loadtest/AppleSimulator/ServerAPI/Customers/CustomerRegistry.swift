@@ -48,32 +48,19 @@ final class CustomerRegistry: Sendable {
 extension CustomerRegistry {
     /// Returns the customer with a transaction ID, an original transaction ID or an app transaction ID.
     func customer(withID id: String, of app: AppInStore, _ call: CallContext) -> Found? {
-        if let kept = state.withLock({ Self.kept(id, app, $0) }) { return kept }
+        let kept = state.withLock { state in
+            (state.places[app]?[id] ?? state.told[app]?[id]).map { Found(customer: state.kept[$0].customer, place: $0) }
+        }
+        if let kept { return kept }
         guard let number = Int64(id) else { return nil }
         let (populations, rules) = state.withLock { ($0.populations, $0.massExtensions) }
         for population in populations where population.app == app {
             guard let index = population.customer(withID: number) else { continue }
             var customer = population.customer(number: index)
             for rule in rules where rule.app == app { customer.extend(rule, call) }
-            return keep(customer)
+            return register([customer.appTransactionID], customer) ?? Found(customer: customer, place: nil)
         }
         return nil
-    }
-
-    private static func kept(_ id: String, _ app: AppInStore, _ state: State) -> Found? {
-        (state.places[app]?[id] ?? state.told[app]?[id])
-            .map { Found(customer: state.kept[$0].customer, place: $0) }
-    }
-
-    /// Keeps a customer under its app transaction ID, unless it is kept already or the limit is reached.
-    private func keep(_ customer: Customer) -> Found {
-        state.withLock { state in
-            if let kept = Self.kept(customer.appTransactionID, customer.app, state) { return kept }
-            guard state.kept.count < limits.maximumAccounts else { return Found(customer: customer, place: nil) }
-            state.kept.append(Kept(customer: customer))
-            state.places[customer.app, default: [:]][customer.appTransactionID] = state.kept.count - 1
-            return Found(customer: customer, place: state.kept.count - 1)
-        }
     }
 
     /// Changes a customer. Returns false if it is not kept.
@@ -138,26 +125,22 @@ extension CustomerRegistry {
     ///
     /// - Parameters:
     ///   - ids: the names of the customer in the evidence.
+    ///   - new: the customer, unless it is known.
     ///   - add: changes a known customer.
-    ///   - make: makes a new customer.
-    func register(
-        _ ids: [String], of app: AppInStore, add: (inout Customer) -> Void, make: () -> Customer
-    ) -> Customer? {
+    func register(_ ids: [String], _ new: Customer, add: (inout Customer) -> Void = { _ in }) -> Found? {
         state.withLock { state in
-            if let place = ids.firstPlace(in: state.places[app]) {
-                let before = state.kept[place].customer
-                add(&state.kept[place].customer)
-                let customer = state.kept[place].customer
-                if customer != before { state.changes += 1 }
-                Self.name(ids, place, in: &state.places[app, default: [:]])
-                return customer
+            let known = ids.compactMap { state.places[new.app]?[$0] }.first
+            if let known {
+                let before = state.kept[known].customer
+                add(&state.kept[known].customer)
+                if state.kept[known].customer != before { state.changes += 1 }
+            } else {
+                guard state.kept.count < limits.maximumAccounts else { return nil }
+                state.kept.append(Kept(customer: new))
             }
-            guard state.kept.count < limits.maximumAccounts else { return nil }
-            let customer = make()
-            state.kept.append(Kept(customer: customer))
-            let place = state.kept.count - 1
-            Self.name(ids + [customer.appTransactionID], place, in: &state.places[app, default: [:]])
-            return customer
+            let place = known ?? state.kept.count - 1, customer = state.kept[place].customer
+            Self.name(ids + [customer.appTransactionID], place, in: &state.places[new.app, default: [:]])
+            return Found(customer: customer, place: place)
         }
     }
 
@@ -174,12 +157,10 @@ extension CustomerRegistry {
     }
 
     /// Lets a kept customer be found by the transactions of its account, including its story's transactions.
-    func name(_ account: SimulatedAccount, of customer: Customer) {
+    func name(_ account: SimulatedAccount, of found: Found) {
+        guard let place = found.place else { return }
         let ids = account.history.map(\.purchase.transactionID)
-        state.withLock { state in
-            guard let place = state.places[customer.app]?[customer.appTransactionID] else { return }
-            Self.name(ids, place, in: &state.told[customer.app, default: [:]])
-        }
+        state.withLock { Self.name(ids, place, in: &$0.told[found.customer.app, default: [:]]) }
     }
 }
 
@@ -201,15 +182,5 @@ extension CustomerRegistry {
             }
             return (succeeded, failed)
         }
-    }
-}
-
-extension [String] {
-    /// Returns the place of the first ID that has a place.
-    fileprivate func firstPlace(in places: [String: Int]?) -> Int? {
-        for id in self {
-            if let place = places?[id] { return place }
-        }
-        return nil
     }
 }

@@ -64,7 +64,7 @@ struct HistoryFilter: Sendable {
     private let start: Int64?
     private let end: Int64?
     private let productIDs: [String]
-    private let productTypes: [ProductTypeFilter]
+    private let productTypes: [PurchaseContents.ProductType]
     private let subscriptionGroups: [String]
     private let ownership: [Ownership]
     private let isRevoked: Bool?
@@ -75,7 +75,11 @@ struct HistoryFilter: Sendable {
         if let start, let end, start >= end { throw .startDateAfterEndDate }
         productIDs = query.all("productId")
         guard !productIDs.contains("") else { throw .invalidProductID }
-        productTypes = try query.all("productType", as: ProductTypeFilter.self, or: .invalidProductType)
+        productTypes = try query.all("productType").map { name throws(APIError) in
+            let type = PurchaseContents.ProductType.allCases.first { $0.names.filter == name }
+            guard let type else { throw .invalidProductType }
+            return type
+        }
         subscriptionGroups = query.all("subscriptionGroupIdentifier")
         guard subscriptionGroups.allSatisfy({ Int64($0) != nil }) else { throw .invalidSubscriptionGroup }
         ownership = try query.all("inAppOwnershipType", as: Ownership.self, or: .invalidInAppOwnershipType)
@@ -92,7 +96,7 @@ struct HistoryFilter: Sendable {
         let group = transaction.subscriptionGroup ?? ""
         return start.map { date >= $0 } ?? true && end.map { date < $0 } ?? true
             && (productIDs.isEmpty || productIDs.contains(purchase.productID))
-            && (productTypes.isEmpty || productTypes.contains(transaction.typeFilter))
+            && (productTypes.isEmpty || productTypes.contains(transaction.productType))
             && (subscriptionGroups.isEmpty || subscriptionGroups.contains(group))
             && (ownership.first.map { ($0 == .familyShared) == transaction.isFamilyShared } ?? true)
             && (isRevoked.map { $0 == (purchase.cancellationDate != nil) } ?? true)

@@ -3,7 +3,6 @@
 internal import FoundationEssentials
 internal import JSON
 internal import NIOHTTP1
-internal import ReceiptForge
 
 extension ServerAPI {
     func setAppAccountToken(_ call: APICall) throws(APIError) -> StoreAnswer {
