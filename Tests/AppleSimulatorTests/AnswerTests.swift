@@ -18,17 +18,13 @@ struct AnswerTests {
         #expect(answer.status == 0 && answer.environment == "Production")
         #expect(answer.latest.count == 3 && answer.renewals.count == 1)
         #expect(answer.receipt["adam_id"] as? Int64 == 9_007_199_254_740_993)
-        #expect(
-            (answer.receipt["in_app"] as? [[String: Any]])?.map { $0["transaction_id"] as? String } == [
-                "2000", "1001", "1000",
-            ])
+        #expect(answer.inApp.map { $0["transaction_id"] } == ["2000", "1001", "1000"])
     }
 
     @Test func `the receipt's purchases have their ownership, which receipts do not name`() throws {
         for (story, ownership) in [("as_in_receipt", "PURCHASED"), ("family_shared", "FAMILY_SHARED")] {
             let answer = try TestStore("stories: {default: \(story)}").answer(to: Samples.receipt())
-            let purchases = try #require(answer.receipt["in_app"] as? [[String: Any]])
-            #expect(purchases.allSatisfy { $0["in_app_ownership_type"] as? String == ownership })
+            #expect(answer.inApp.count == 3 && answer.inApp.allSatisfy { $0["in_app_ownership_type"] == ownership })
         }
     }
 
@@ -39,8 +35,10 @@ struct AnswerTests {
 
     @Test func `all values of a purchase are texts`() throws {
         let answer = try TestStore().answer(to: Samples.receipt())
-        let purchases = try #require(answer.receipt["in_app"] as? [[String: Any]]) + answer.latest + answer.renewals
-        #expect(purchases.allSatisfy { $0.values.allSatisfy { $0 is String } })
+        #expect(answer.receipt["in_app"] is [[String: String]])
+        for name in ["latest_receipt_info", "pending_renewal_info"] {
+            #expect(answer.members[name] is [[String: String]], "\(name)")
+        }
     }
 
     @Test func `dates have three spellings, with daylight-saving time`() throws {
@@ -102,8 +100,8 @@ struct AnswerTests {
 
     @Test func `old transactions are left out on request`() throws {
         let answer = try TestStore().answer(to: Samples.receipt(), excludesOld: true)
-        #expect(Set(answer.latest.map { $0["transaction_id"] as? String }) == ["1001", "2000"])
-        #expect((answer.receipt["in_app"] as? [Any])?.count == 3)
+        #expect(Set(answer.latest.map { $0["transaction_id"] }) == ["1001", "2000"])
+        #expect(answer.inApp.count == 3)
     }
 
     @Test func `the latest receipt is issued and signed at the request`() throws {
@@ -128,9 +126,7 @@ struct AnswerTests {
         let store = try TestStore("stories: {default: renewed}")
         let answer = try store.answer(to: Samples.receipt(endingAfterDays: -45))
         let receipt = try answer.latestReceipt(at: store.clock.now)
-        #expect(
-            Set(receipt.purchases.map(\.transactionID))
-                == Set(answer.latest.compactMap { $0["transaction_id"] as? String }))
+        #expect(Set(receipt.purchases.map(\.transactionID)) == Set(answer.latest.compactMap { $0["transaction_id"] }))
         #expect(receipt.bundleID == "com.example.app" && receipt.adamID == 9_007_199_254_740_993)
     }
 }

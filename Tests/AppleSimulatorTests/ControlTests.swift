@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import ReceiptForge
 import Testing
 
 @testable import AppleSimulator
@@ -80,8 +79,8 @@ struct ControlTests {
             let before = try AppleAnswer(Data(await wire.verify(body).body.utf8))
             apple.play(try Scenario(yaml: "stories: {default: family_shared}"))
             let after = try AppleAnswer(Data(await wire.verify(body).body.utf8))
-            #expect(before.newest["in_app_ownership_type"] as? String == "PURCHASED")
-            #expect(after.newest["in_app_ownership_type"] as? String == "FAMILY_SHARED")
+            #expect(before.newest["in_app_ownership_type"] == "PURCHASED")
+            #expect(after.newest["in_app_ownership_type"] == "FAMILY_SHARED")
         }
     }
 

@@ -45,12 +45,9 @@ struct RealAnswerTests {
     }
 
     /// Returns the elements by transaction, without the fields that no receipt has.
-    private static func known(_ list: [[String: Any]]) -> [String: [String: String]] {
+    private static func known(_ list: [[String: String]]) -> [String: [String: String]] {
         let unknown: Set = ["in_app_ownership_type", "subscription_group_identifier"]
-        let elements = list.map { element in
-            let fields = element.compactMapValues { $0 as? String }
-            return (fields["transaction_id"] ?? "", fields.filter { !unknown.contains($0.key) })
-        }
+        let elements = list.map { ($0["transaction_id"] ?? "", $0.filter { !unknown.contains($0.key) }) }
         return Dictionary(elements) { first, _ in first }
     }
 }

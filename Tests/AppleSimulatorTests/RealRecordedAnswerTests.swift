@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import RealCorpus
 import Testing
 
@@ -37,15 +36,12 @@ struct RealRecordedAnswerTests {
         let periods = elements.values.filter { $0["expires_date"] != nil }
         let statuses = try recorded.call("v1/subscriptions/\(elements.keys.first ?? "")").statuses
         #expect(
-            statuses.compactMap { $0["originalTransactionId"] as? String }.sorted()
+            statuses.compactMap(\.originalTransactionID).sorted()
                 == Set(periods.compactMap { $0["original_transaction_id"] }).sorted())
         for renewal in apple.allRenewals {
-            let status = try #require(
-                statuses.first { $0["originalTransactionId"] as? String == renewal["original_transaction_id"] })
-            let info = APIReply.claims(status["signedRenewalInfo"] as? String ?? "")
-            #expect(AgreementTests.fields(ofRenewal: info) == renewal)
-            let last = APIReply.claims(status["signedTransactionInfo"] as? String ?? "")
-            #expect(last["originalTransactionId"] as? String == renewal["original_transaction_id"])
+            let status = try #require(statuses.first { $0.originalTransactionID == renewal["original_transaction_id"] })
+            #expect(AgreementTests.fields(ofRenewal: status.renewal) == renewal)
+            #expect(status.transaction["originalTransactionId"] as? String == renewal["original_transaction_id"])
         }
     }
 

@@ -29,8 +29,8 @@ struct RecordedAnswerTests {
 
     @Test func `old transactions are left out on request`() throws {
         let answer = try recorded().answer(excludesOld: true)
-        #expect(answer.latest.compactMap { $0["transaction_id"] as? String }.sorted() == ["101", "200", "300"])
-        #expect(answer.renewals.count == 3 && (answer.receipt["in_app"] as? [Any])?.count == 3)
+        #expect(answer.latest.compactMap { $0["transaction_id"] }.sorted() == ["101", "200", "300"])
+        #expect(answer.renewals.count == 3 && answer.inApp.count == 3)
     }
 
     @Test func `no story changes the account`() throws {
@@ -55,7 +55,7 @@ struct RecordedAnswerTests {
             recordedAnswer: Data(
                 RecordedSample.json.replacing("com.example.app.yearly", with: "com.example.app.gold").utf8))
         #expect(recorded.store.store.customers.count == 1)
-        let listed = try recorded.answer().latest.compactMap { $0["product_id"] as? String }
+        let listed = try recorded.answer().latest.compactMap { $0["product_id"] }
         #expect(listed.contains("com.example.app.gold") && !listed.contains("com.example.app.yearly"))
     }
 
@@ -97,13 +97,12 @@ struct RecordedAnswerTests {
     @Test func `of several products of a subscription, the newest one's renewal has the status`() throws {
         let (recorded, sample) = (try recorded(), try AppleAnswer(RecordedSample.answer))
         let statuses = try recorded.call("v1/subscriptions/300").statuses
-        #expect(statuses.map { $0["originalTransactionId"] as? String } == ["100", "200"])
-        #expect(statuses.map { $0["status"] as? Int } == [1, 4])
+        #expect(statuses.map(\.originalTransactionID) == ["100", "200"])
+        #expect(statuses.map(\.status) == [1, 4])
         for (status, product) in zip(statuses, ["com.example.app.yearly", "com.example.app.news"]) {
-            let info = APIReply.claims(status["signedRenewalInfo"] as? String ?? "")
             let renewal = try #require(sample.allRenewals.first { $0["product_id"] == product })
             #expect(
-                AgreementTests.fields(ofRenewal: info)
+                AgreementTests.fields(ofRenewal: status.renewal)
                     == renewal.filter { !$0.key.hasSuffix("_pst") && !$0.key.hasSuffix("date") })
         }
     }
@@ -114,11 +113,10 @@ struct RecordedAnswerTests {
         #expect(try recorded.store.call("v1/transactions/100/appAccountToken", .PUT, token).status == 200)
         let request = #"{"extendByDays":10,"extendReasonCode":1,"requestIdentifier":"test"}"#
         #expect(try recorded.store.call("v1/subscriptions/extend/100", .PUT, request).status == 200)
-        let elements = try recorded.answer().latest
-        let newest = try #require(elements.first { $0["transaction_id"] as? String == "101" })
-        #expect(newest["app_account_token"] as? String == WriteTests.uuid)
+        let newest = try #require(try recorded.answer().latest.first { $0["transaction_id"] == "101" })
+        #expect(newest["app_account_token"] == WriteTests.uuid)
         let end = Samples.start.advanced(byDays: 344).millisecondsSince1970
-        #expect(newest["expires_date_ms"] as? String == String(end))
+        #expect(newest["expires_date_ms"] == String(end))
         let claims = try recorded.call("v1/transactions/101").claims(of: "signedTransactionInfo")
         #expect(claims["expiresDate"] as? Int64 == end)
     }

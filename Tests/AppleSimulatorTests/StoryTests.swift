@@ -16,13 +16,11 @@ struct StoryTests {
     }
 
     /// Returns the days from the start to a date of an element.
-    private func days(_ element: [String: Any], _ name: String) -> Int64? {
-        (element[name + "_ms"] as? String).flatMap { Int64($0) }.map { ($0 / 1000 - Self.start) / 86_400 }
+    private func days(_ element: [String: String], _ name: String) -> Int64? {
+        element[name + "_ms"].flatMap { Int64($0) }.map { ($0 / 1000 - Self.start) / 86_400 }
     }
 
-    private func renewal(_ answer: AppleAnswer) throws -> [String: String] {
-        try #require(answer.renewals.first as? [String: String])
-    }
+    private func renewal(_ answer: AppleAnswer) throws -> [String: String] { try #require(answer.renewals.first) }
 
     @Test func `as in the receipt: a running one continues`() throws {
         let answer = try answer("as_in_receipt", endingAfterDays: 10)
@@ -66,11 +64,11 @@ struct StoryTests {
     func `renewed: a newer period exists than the receipt shows`(end: Int64, newEnd: Int64) throws {
         let answer = try answer("renewed", endingAfterDays: end)
         #expect(days(answer.newest, "expires_date") == newEnd)
-        #expect(answer.newest["is_trial_period"] as? String == "false")
-        #expect(answer.newest["original_transaction_id"] as? String == "1000")
+        #expect(answer.newest["is_trial_period"] == "false")
+        #expect(answer.newest["original_transaction_id"] == "1000")
         #expect(try renewal(answer)["auto_renew_status"] == "1")
         #expect(answer.latest.count <= 3 + Int(SimulatorLimits().maximumAddedPeriods))
-        #expect(Set(answer.latest.compactMap { $0["transaction_id"] as? String }).count == answer.latest.count)
+        #expect(Set(answer.latest.map { $0["transaction_id"] }).count == answer.latest.count)
     }
 
     @Test func `renewed: of many periods the newest are returned`() throws {
@@ -90,7 +88,7 @@ struct StoryTests {
 
     @Test func `refunded: the last period is cancelled, in the latest receipt too`() throws {
         let answer = try answer("{refunded: 1}", endingAfterDays: 10)
-        #expect(days(answer.newest, "cancellation_date") == 0 && answer.newest["cancellation_reason"] as? String == "1")
+        #expect(days(answer.newest, "cancellation_date") == 0 && answer.newest["cancellation_reason"] == "1")
         #expect(try renewal(answer)["auto_renew_status"] == "0")
         let latest = try answer.latestReceipt(at: ManualClock().now)
         #expect(Set(latest.purchases.filter { $0.cancellationDate != nil }.map(\.transactionID)) == ["1001", "2000"])
@@ -98,17 +96,17 @@ struct StoryTests {
 
     @Test func `refunded: so is an item bought once`() throws {
         let answer = try answer("{refunded: 0}", endingAfterDays: 10)
-        let item = try #require(answer.latest.first { $0["transaction_id"] as? String == "2000" })
-        #expect(item["cancellation_reason"] as? String == "0")
+        let item = try #require(answer.latest.first { $0["transaction_id"] == "2000" })
+        #expect(item["cancellation_reason"] == "0")
     }
 
     @Test(arguments: [("upgraded", "com.example.app.monthly.upgraded"), ("{upgraded: gold}", "gold")])
     func `upgraded: a better product took over`(story: String, product: String) throws {
         let answer = try answer(story, endingAfterDays: 10)
-        let upgraded = answer.latest.filter { $0["is_upgraded"] as? String == "true" }
-        #expect(upgraded.map { $0["transaction_id"] as? String } == ["1001"])
+        let upgraded = answer.latest.filter { $0["is_upgraded"] == "true" }
+        #expect(upgraded.map { $0["transaction_id"] } == ["1001"])
         #expect(upgraded.allSatisfy { $0["cancellation_date_ms"] != nil })
-        #expect(answer.newest["product_id"] as? String == product)
+        #expect(answer.newest["product_id"] == product)
         #expect(try renewal(answer)["auto_renew_product_id"] == product)
     }
 
@@ -117,14 +115,14 @@ struct StoryTests {
         story: String, product: String
     ) throws {
         let answer = try answer(story, endingAfterDays: -50)
-        #expect(days(answer.newest, "expires_date") == -1 && answer.newest["product_id"] as? String == product)
-        #expect(answer.renewals.allSatisfy { $0["original_transaction_id"] as? String == "1000" })
-        let plans = Dictionary(grouping: answer.renewals) { $0["product_id"] as? String ?? "" }
+        #expect(days(answer.newest, "expires_date") == -1 && answer.newest["product_id"] == product)
+        #expect(answer.renewals.allSatisfy { $0["original_transaction_id"] == "1000" })
+        let plans = Dictionary(grouping: answer.renewals) { $0["product_id"] ?? "" }
         #expect(plans.keys.sorted() == ["com.example.app.monthly", product].sorted())
-        let former = try #require(plans["com.example.app.monthly"]?.first as? [String: String])
+        let former = try #require(plans["com.example.app.monthly"]?.first)
         #expect(former["auto_renew_product_id"] == "com.example.app.monthly" && former["auto_renew_status"] == "0")
         #expect(former["expiration_intent"] == "1" && former["is_in_billing_retry_period"] == "0")
-        let newer = try #require(plans[product]?.first as? [String: String])
+        let newer = try #require(plans[product]?.first)
         #expect(newer["auto_renew_product_id"] == product && newer["auto_renew_status"] == "1")
         #expect(days(newer, "grace_period_expires_date") == 15 && newer["is_in_billing_retry_period"] == "1")
         let latest = try answer.latestReceipt(at: ManualClock().now)
@@ -134,7 +132,7 @@ struct StoryTests {
     @Test func `switched: the renewals come in either order`() throws {
         let first = try (1...20).map { seed in
             let store = try TestStore("seed: \(seed)\nstories: {default: {switched: gold}}")
-            return try store.answer(to: Samples.receipt(endingAfterDays: -50)).renewals[0]["product_id"] as? String
+            return try store.answer(to: Samples.receipt(endingAfterDays: -50)).renewals[0]["product_id"]
         }
         #expect(Set(first) == ["gold", "com.example.app.monthly"])
     }
@@ -149,12 +147,12 @@ struct StoryTests {
 
     @Test func `family shared: all periods are`() throws {
         let answer = try answer("family_shared", endingAfterDays: 10)
-        #expect(answer.latest.allSatisfy { $0["in_app_ownership_type"] as? String == "FAMILY_SHARED" })
+        #expect(answer.latest.allSatisfy { $0["in_app_ownership_type"] == "FAMILY_SHARED" })
     }
 
     @Test func `offer code: named beside the period and the renewal`() throws {
         let answer = try answer("{offer_code: SUMMER}", endingAfterDays: 10)
-        #expect(answer.newest["offer_code_ref_name"] as? String == "SUMMER")
+        #expect(answer.newest["offer_code_ref_name"] == "SUMMER")
         #expect(try renewal(answer)["offer_code_ref_name"] == "SUMMER")
     }
 
@@ -190,9 +188,9 @@ struct StoryTests {
                 - {original_transaction_ids: ["1000"], story: renewed}
             """)
         let answer = try store.answer(to: Samples.receipt())
-        let item = try #require(answer.latest.first { $0["transaction_id"] as? String == "2000" })
-        #expect(item["offer_code_ref_name"] as? String == "GEMS")
-        #expect(item["in_app_ownership_type"] as? String == "PURCHASED")
+        let item = try #require(answer.latest.first { $0["transaction_id"] == "2000" })
+        #expect(item["offer_code_ref_name"] == "GEMS")
+        #expect(item["in_app_ownership_type"] == "PURCHASED")
         #expect(try renewal(answer)["price_consent_status"] == "0")
     }
 
@@ -201,6 +199,6 @@ struct StoryTests {
         let first = try store.answer(to: Samples.receipt(endingAfterDays: -50))
         store.clock.advance(bySeconds: 3600)
         let second = try store.answer(to: Samples.receipt(endingAfterDays: -50))
-        #expect(first.newest as? [String: String] == second.newest as? [String: String])
+        #expect(first.newest == second.newest)
     }
 }

@@ -13,10 +13,7 @@ struct DeliveryTests {
     private static let renewal = #""type":"DID_RENEW","original_transaction_id":"1000""#
 
     private func store(at endpoint: Endpoint = .production, limits: SimulatorLimits = .init()) throws -> TestStore {
-        let store = try TestStore(limits: limits)
-        let type = endpoint == .production ? "Production" : "ProductionSandbox"
-        try store.know(Samples.receipt(type: type), at: endpoint)
-        return store
+        try TestStore(limits: limits, knowing: Samples.receipt(), at: endpoint)
     }
 
     @Test func `a notification is a signed payload in a POST`() async throws {
@@ -28,8 +25,7 @@ struct DeliveryTests {
             #expect(receiver.requests.count == 1 && request.members.count == 1)
             #expect(request.head.hasPrefix("POST /apple/notifications?app=1 HTTP/1.1\r\n"))
             #expect(request.head.lowercased().contains("content-type: application/json"))
-            let read = try TestStore.verifier().verifyNotification(
-                Array(request.signedPayload.utf8), at: Samples.start.timestamp)
+            let read = try TestStore.verified(request.signedPayload)
             #expect(read.notificationType == "DID_RENEW" && [read.notificationUUID] == uuids)
             #expect(read.bundleID == TestStore.app && read.appAppleID == 9_007_199_254_740_993)
             #expect(read.transaction?.transactionID == "12000" && read.renewalInfo?.originalTransactionID == "1000")
@@ -133,8 +129,7 @@ struct DeliveryTests {
             await store.store.sender.waitUntilIdle()
             let item = HistoryReply.Item(members: try store.call("v1/notifications/test/\(token)").json)
             #expect(item.results == ["UNSUCCESSFUL_HTTP_RESPONSE_CODE"] && receiver.requests.count == 1)
-            let read = try TestStore.verifier().verifyNotification(
-                Array(receiver.requests[0].signedPayload.utf8), at: Samples.start.timestamp)
+            let read = try TestStore.verified(receiver.requests[0].signedPayload)
             #expect(read.notificationType == "TEST" && read.transaction == nil)
             #expect(token == "\(item.uuid)_\(Samples.start.millisecondsSince1970)")
             #expect(try store.call("v1/notifications/test/\(token)", at: .sandbox).errorCode == 4_040_008)

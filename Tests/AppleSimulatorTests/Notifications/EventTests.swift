@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import NIOHTTP1
 import ReceiptForge
 import Receipts
@@ -18,13 +17,13 @@ struct EventTests {
     private func notify(
         _ store: TestStore, _ type: String, _ subtype: String? = nil,
         about id: String = #""original_transaction_id":"1000""#, _ more: String = ""
-    ) async throws -> NotifiedClaims {
+    ) async throws -> SubscriptionClaims {
         let subtype = subtype.map { #","subtype":"\#($0)""# } ?? ""
         let uuids = try await store.notify(#""type":"\#(type)",\#(id)\#(subtype)\#(more)"#)
         let items = try store.notificationHistory().items
         let item = try #require(items.first { [$0.uuid] == uuids })
         _ = try TestStore.verifier().verifyNotification(Array(item.signedPayload.utf8), at: store.clock.now)
-        return NotifiedClaims(APIReply.claims(item.signedPayload))
+        return item.data
     }
 
     @Test(arguments: [
@@ -47,12 +46,10 @@ struct EventTests {
         let notified = try await notify(store, type, subtype)
         #expect(notified.status == status && notified.transaction["transactionId"] as? String == id)
         let told = try #require(try store.call("v1/subscriptions/1000").statuses.first)
-        #expect(told["status"] as? Int == status)
-        let renewal = APIReply.claims(told["signedRenewalInfo"] as? String ?? "")
-        #expect(NotifiedClaims.text(renewal) == NotifiedClaims.text(notified.renewal))
+        #expect(told.status == status && Self.text(told.renewal) == Self.text(notified.renewal))
         let transaction = try store.call("v1/transactions/\(id)").claims(of: "signedTransactionInfo")
-        #expect(NotifiedClaims.text(transaction) == NotifiedClaims.text(notified.transaction))
-        #expect(try store.answer(to: Samples.receipt()).newest["transaction_id"] as? String == id)
+        #expect(Self.text(transaction) == Self.text(notified.transaction))
+        #expect(try store.answer(to: Samples.receipt()).newest["transaction_id"] == id)
     }
 
     @Test(arguments: [
@@ -74,7 +71,7 @@ struct EventTests {
 
     @Test func `a subscription goes on after its end, and no story applies any more`() async throws {
         let store = try store("stories: {default: in_billing_retry}", endingAfterDays: -40)
-        #expect(try store.call("v1/subscriptions/1000").statuses.first?["status"] as? Int == 3)
+        #expect(try store.call("v1/subscriptions/1000").statuses.first?.status == 3)
         let recovered = try await notify(store, "DID_RENEW", "BILLING_RECOVERY")
         #expect(recovered.transaction["purchaseDate"] as? Int64 == Samples.start.millisecondsSince1970)
         #expect(recovered.renewal["isInBillingRetryPeriod"] == nil && recovered.status == 1)
@@ -119,21 +116,21 @@ struct EventTests {
     @Test func `notifications of one moment are signed one after the other`() async throws {
         let store = try store()
         let states = ["AUTO_RENEW_DISABLED", "AUTO_RENEW_ENABLED", "AUTO_RENEW_DISABLED"]
-        var notified: [NotifiedClaims] = []
+        var notified: [SubscriptionClaims] = []
         for state in states { notified.append(try await notify(store, "DID_CHANGE_RENEWAL_STATUS", state)) }
         let start = Samples.start.millisecondsSince1970
-        #expect(notified.map { $0.members["signedDate"] as? Int64 } == [start, start + 1, start + 2])
+        let dates = try store.notificationHistory().items.map { $0.claims["signedDate"] as? Int64 }
+        #expect(dates == [start, start + 1, start + 2])
         #expect(notified.map { $0.renewal["signedDate"] as? Int64 } == [start, start + 1, start + 2])
-        let told = try store.call("v1/subscriptions/1000").statuses.first?["signedRenewalInfo"] as? String
-        #expect(APIReply.claims(told ?? "")["signedDate"] as? Int64 == start + 2)
+        let told = try store.call("v1/subscriptions/1000").statuses.first
+        #expect(told?.renewal["signedDate"] as? Int64 == start + 2)
     }
 
     @Test func `a withdrawn consent is about the app transaction`() async throws {
         let store = try store()
         let uuids = try await store.notify(#""type":"RESCIND_CONSENT","original_transaction_id":"1000""#)
         let item = try #require(try store.notificationHistory().items.first)
-        let read = try TestStore.verifier().verifyNotification(
-            Array(item.signedPayload.utf8), at: Samples.start.timestamp)
+        let read = try TestStore.verified(item.signedPayload)
         #expect(read.appTransaction?.appTransactionID == "700000000000001000" && [read.notificationUUID] == uuids)
     }
 
@@ -145,26 +142,12 @@ struct EventTests {
         let store = try TestStore()
         try await store.notify(members)
         let item = try #require(try store.notificationHistory().items.first)
-        let claims = APIReply.claims(item.signedPayload)
-        #expect((claims[name] as? [String: Any])?["bundleId"] as? String == TestStore.app && claims["data"] == nil)
+        let about = item.claims[name] as? [String: Any]
+        #expect(about?["bundleId"] as? String == TestStore.app && item.claims["data"] == nil)
     }
-}
-
-/// The claims of a notification and of what it nests.
-struct NotifiedClaims {
-    let members: [String: Any]
-
-    init(_ members: [String: Any]) {
-        self.members = members
-    }
-
-    private var data: [String: Any] { members["data"] as? [String: Any] ?? [:] }
-    var status: Int? { data["status"] as? Int }
-    var transaction: [String: Any] { APIReply.claims(data["signedTransactionInfo"] as? String ?? "") }
-    var renewal: [String: Any] { APIReply.claims(data["signedRenewalInfo"] as? String ?? "") }
 
     /// Returns claims without the time of signing as a text that compares.
-    static func text(_ claims: [String: Any]) -> String {
+    private static func text(_ claims: [String: Any]) -> String {
         claims.filter { $0.key != "signedDate" }.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "\n")
     }
 }

@@ -36,8 +36,8 @@ struct FirstVersionTests {
             JSONSerialization.data(
                 withJSONObject: try #require(body["unified_receipt"] as? [String: Any]), options: .sortedKeys))
         #expect(unified.status == 0 && unified.environment == "Production")
-        #expect(unified.latest.map { $0["transaction_id"] as? String } == ["12000", "2000", "1001", "1000"])
-        #expect(unified.renewals.map { $0["auto_renew_status"] as? String } == ["1"])
+        #expect(unified.latest.map { $0["transaction_id"] } == ["12000", "2000", "1001", "1000"])
+        #expect(unified.renewals.map { $0["auto_renew_status"] } == ["1"])
         let receipt = try unified.latestReceipt(at: Samples.start.timestamp)
         #expect(receipt.bundleID == TestStore.app && receipt.creationDate == Samples.start.timestamp)
         #expect(receipt.purchases.contains { $0.transactionID == "12000" })
@@ -67,7 +67,7 @@ struct FirstVersionTests {
             let members = #""bundle_id":"com.example.app","environment":"production","original_transaction_id":"1000""#
             let answer = try store.control(.POST, "/notifications", #"{\#(members),"type":"EXPIRED"}"#)
             #expect(answer.status == 422 && answer.body.hasPrefix("Version 1 has no notification for EXPIRED."))
-            #expect(try store.call("v1/subscriptions/1000").statuses.first?["status"] as? Int == 1)
+            #expect(try store.call("v1/subscriptions/1000").statuses.first?.status == 1)
             #expect(try store.call("v1/notifications/test", .POST).status == 200)
             await store.store.sender.waitUntilIdle()
             #expect(receiver.requests.map { $0.claims["notificationType"] as? String } == ["TEST"])

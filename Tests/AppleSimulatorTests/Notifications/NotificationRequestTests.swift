@@ -28,7 +28,7 @@ struct NotificationRequestTests {
         #expect(pages[0].nextPage == "page-20" && pages[0].reply.hasMore == true)
         #expect(pages[1].nextPage == nil && pages[1].reply.hasMore == false)
         #expect(pages.flatMap { $0.items.map(\.uuid) } == uuids)
-        let first = NotifiedClaims(APIReply.claims(pages[0].items[0].signedPayload)).transaction
+        let first = pages[0].items[0].data.transaction
         #expect(first["originalTransactionId"] as? String == "2000001005000000")
     }
 
@@ -90,7 +90,7 @@ struct NotificationRequestTests {
         try await store.notify(#""type":"DID_RENEW","subtype":"BILLING_RECOVERY","original_transaction_id":"1000""#)
         try await store.notify(#""type":"EXPIRED","transaction_id":"700000000000001000""#)
         try await store.notify(#""type":"DID_RENEW","count":1"#)
-        let found = try store.notificationHistory(filter).items.map { APIReply.claims($0.signedPayload) }
+        let found = try store.notificationHistory(filter).items.map(\.claims)
         #expect(found.map { $0["notificationType"] as? String } == types)
     }
 
@@ -116,9 +116,7 @@ struct NotificationRequestTests {
             "faults: [{fault: {tampered: expires_2099}, api: server_api}]", knowing: Samples.receipt())
         try await store.notify(#""type":"DID_RENEW","original_transaction_id":"1000""#)
         let item = try #require(try store.notificationHistory().items.first)
-        #expect(APIReply.claims(item.signedPayload)["forged"] as? Bool == true)
-        #expect(throws: ReceiptError.self) {
-            try TestStore.verifier().verifyNotification(Array(item.signedPayload.utf8), at: Samples.start.timestamp)
-        }
+        #expect(item.claims["forged"] as? Bool == true)
+        #expect(throws: ReceiptError.self) { try TestStore.verified(item.signedPayload) }
     }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-import ReceiptForge
 import Receipts
 import Testing
 
@@ -32,11 +30,11 @@ struct AgreementTests {
     @Test(arguments: stories, [10, -3, -50])
     func `transactions agree field by field`(story: String, days: Int64) throws {
         let answers = try Answers(story, endingAfterDays: days)
-        let elements = Dictionary(grouping: answers.verifyReceipt.latest) { $0["transaction_id"] as? String ?? "" }
+        let elements = Dictionary(grouping: answers.verifyReceipt.latest) { $0["transaction_id"] ?? "" }
         #expect(answers.history.status == 200 && answers.history.hasMore == false)
         #expect(Set(answers.history.transactionIDs) == Set(elements.keys))
         for claims in answers.history.transactions {
-            let element = try #require(elements[claims["transactionId"] as? String ?? ""]?.first as? [String: String])
+            let element = try #require(elements[claims["transactionId"] as? String ?? ""]?.first)
             #expect(Self.fields(ofClaims: claims) == element.filter { Self.comparedFields.contains($0.key) })
         }
     }
@@ -45,13 +43,11 @@ struct AgreementTests {
     func `renewals agree field by field`(story: String, days: Int64) throws {
         let answers = try Answers(story, endingAfterDays: days)
         let status = try #require(answers.statuses.statuses.first)
-        let info = APIReply.claims(status["signedRenewalInfo"] as? String ?? "")
-        let renewals = answers.verifyReceipt.renewals.compactMap { $0 as? [String: String] }
+        let info = status.renewal, renewals = answers.verifyReceipt.renewals
         let element = try #require(renewals.first { $0["product_id"] == info["productId"] as? String })
         #expect(
             Self.fields(ofRenewal: info) == element.filter { !$0.key.hasSuffix("_pst") && !$0.key.hasSuffix("date") })
-        let last = APIReply.claims(status["signedTransactionInfo"] as? String ?? "")
-        #expect(last["transactionId"] as? String == answers.verifyReceipt.newest["transaction_id"] as? String)
+        #expect(status.transaction["transactionId"] as? String == answers.verifyReceipt.newest["transaction_id"])
     }
 
     @Test(arguments: [
@@ -61,7 +57,7 @@ struct AgreementTests {
     ])
     func `each story has its status`(story: String, days: Int64, status: Int) throws {
         let answers = try Answers(story, endingAfterDays: days)
-        #expect(answers.statuses.statuses.map { $0["status"] as? Int } == [status])
+        #expect(answers.statuses.statuses.map(\.status) == [status])
     }
 
     @Test func `a deleted account is one for both`() throws {
@@ -82,7 +78,7 @@ struct AgreementTests {
             #expect(transaction.signedDate == now)
         }
         let status = try #require(try store.call("v1/subscriptions/1000").statuses.first)
-        let info = try #require(status["signedRenewalInfo"] as? String)
+        let info = try #require(status.members["signedRenewalInfo"] as? String)
         #expect(try verifier.verifyRenewalInfo(Array(info.utf8), at: now).originalTransactionID == "1000")
         let app = try #require(
             try store.call("v1/transactions/appTransactions/1000").json["signedAppTransactionInfo"] as? String)
@@ -97,9 +93,8 @@ struct AgreementTests {
         store.clock.advance(bySeconds: 0.5)
         #expect(try store.call("v2/history/1000").signed == history)
         let status = try #require(try store.call("v1/subscriptions/1000").statuses.first)
-        for member in ["signedTransactionInfo", "signedRenewalInfo"] {
-            let claims = APIReply.claims(status[member] as? String ?? "")
-            #expect(claims["signedDate"] as? Int64 == store.clock.now.millisecondsSince1970, "\(member)")
+        for claims in [status.transaction, status.renewal] {
+            #expect(claims["signedDate"] as? Int64 == store.clock.now.millisecondsSince1970)
         }
     }
 }

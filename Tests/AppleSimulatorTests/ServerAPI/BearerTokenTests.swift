@@ -28,9 +28,7 @@ struct BearerTokenTests {
     }
 
     private func status(_ token: String, _ yaml: String = "", at endpoint: Endpoint = .production) throws -> Int {
-        let store = try TestStore(yaml)
-        try store.know(
-            Samples.receipt(type: endpoint == .production ? "Production" : "ProductionSandbox"), at: endpoint)
+        let store = try TestStore(yaml, knowing: Samples.receipt(), at: endpoint)
         return try store.call("v1/transactions/1000", token: token, at: endpoint).status
     }
 

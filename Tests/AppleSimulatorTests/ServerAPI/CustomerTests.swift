@@ -68,7 +68,7 @@ struct CustomerTests {
             #expect(try register(store, receipts: [base64(Samples.receipt())], signed: [renewal]) == 2)
             #expect(try store.call("v2/history/1001").transactionIDs.count == 4)
         }
-        let latest = try store.know(Samples.receipt()).latest.compactMap { $0["transaction_id"] as? String }
+        let latest = try store.know(Samples.receipt()).latest.compactMap { $0["transaction_id"] }
         #expect(Set(latest) == ["1000", "1001", "1002", "2000"] && store.store.customers.count == 1)
     }
 
@@ -80,7 +80,7 @@ struct CustomerTests {
         newer.purchases.removeAll { $0.transactionID == "2000" }
         newer.purchases[0].transactionID = "1009"
         try store.know(newer)
-        let latest = try store.know(older).latest.compactMap { $0["transaction_id"] as? String }
+        let latest = try store.know(older).latest.compactMap { $0["transaction_id"] }
         #expect(Set(latest) == ["1000", "1001", "1009"], "the consumable was finished in between")
         #expect(try store.call("v2/history/1000").transactionIDs.count == 4)
         #expect(try store.call("v1/history/1000").transactionIDs.count == 3)
@@ -130,7 +130,7 @@ struct PopulationTests {
             let appTransactionID = try #require(app["appTransactionId"] as? String)
             #expect(appTransactionID == "70" + id)
             #expect(try store.call("v2/history/\(appTransactionID)").transactionIDs == history.transactionIDs)
-            let status = try store.call("v1/subscriptions/\(id)").statuses.first?["status"] as? Int
+            let status = try store.call("v1/subscriptions/\(id)").statuses.first?.status
             #expect(status == (number % 5 == 4 ? 2 : 1))
         }
         #expect(store.store.customers.count == 20)

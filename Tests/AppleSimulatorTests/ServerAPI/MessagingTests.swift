@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOHTTP1
-import ReceiptForge
 import Testing
 
 @testable import AppleSimulator

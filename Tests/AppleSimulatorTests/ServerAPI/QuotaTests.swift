@@ -19,8 +19,7 @@ struct QuotaTests {
 
     @Test func `one call over the limit is refused until the oldest is an hour old`() throws {
         // 18 history calls of 18,000.
-        let store = try TestStore(
-            "server_api_limits: {share: 0.001}", knowing: Samples.receipt(type: "ProductionSandbox"), at: .sandbox)
+        let store = try TestStore("server_api_limits: {share: 0.001}", knowing: Samples.receipt(), at: .sandbox)
         for _ in 0..<9 { #expect(try store.call("v2/history/1000", at: .sandbox).status == 200) }
         store.clock.advance(bySeconds: 100)
         for _ in 0..<9 { #expect(try store.call("v2/history/1000", at: .sandbox).status == 200) }

@@ -60,12 +60,19 @@ struct AppleAnswer {
     var status: Int? { members["status"] as? Int }
     var environment: String? { members["environment"] as? String }
     var receipt: [String: Any] { members["receipt"] as? [String: Any] ?? [:] }
-    var latest: [[String: Any]] { members["latest_receipt_info"] as? [[String: Any]] ?? [] }
-    var renewals: [[String: Any]] { members["pending_renewal_info"] as? [[String: Any]] ?? [] }
+    var inApp: [[String: String]] { Self.elements(receipt["in_app"]) }
+    var latest: [[String: String]] { Self.elements(members["latest_receipt_info"]) }
+    var renewals: [[String: String]] { Self.elements(members["pending_renewal_info"]) }
 
     /// The element of `latest_receipt_info` that ends last.
-    var newest: [String: Any] {
-        latest.max { Self.end($0) < Self.end($1) } ?? [:]
+    var newest: [String: String] {
+        func end(_ element: [String: String]) -> Int64 { element["expires_date_ms"].flatMap { Int64($0) } ?? 0 }
+        return latest.max { end($0) < end($1) } ?? [:]
+    }
+
+    /// Returns the elements of a list, whose values are texts.
+    static func elements(_ list: Any?) -> [[String: String]] {
+        (list as? [[String: Any]] ?? []).map { $0.compactMapValues { $0 as? String } }
     }
 
     /// Verifies `latest_receipt`.
@@ -82,9 +89,5 @@ struct AppleAnswer {
         store.add(try TrustAnchor(der: Samples.pki.root.der, environments: [.production, .sandbox]))
         try store.add(intermediatesPEM: Samples.pki.intermediate.pem)
         return try ReceiptVerifier(trustStore: store).verify(transactionReceipt: Base64.decode(text), at: now)
-    }
-
-    private static func end(_ transaction: [String: Any]) -> Int64 {
-        (transaction["expires_date_ms"] as? String).flatMap { Int64($0) } ?? 0
     }
 }

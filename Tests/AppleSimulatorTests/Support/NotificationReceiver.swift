@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import LoopbackPorts
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 import ReceiptForge
-import Receipts
 import Synchronization
 import Testing
 
@@ -53,20 +52,15 @@ final class NotificationReceiver: Sendable {
         _ replies: [Reply] = [status(200)], _ body: (NotificationReceiver, String) async throws -> Void
     ) async throws {
         let receiver = NotificationReceiver(replies)
-        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: 256)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(ReceiverHandler(receiver))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = try #require(server.localAddress?.port)
+        let connections = Connections(maximumConnections: 256)
+        let server = try await LoopbackServer.start(at: ReservedPort(), connections) { channel in
+            try channel.pipeline.syncOperations.addHandler(ReceiverHandler(receiver))
+        }
         do {
-            try await body(receiver, "http://127.0.0.1:\(port)/apple/notifications?app=1")
-            try await server.close()
+            try await body(receiver, "http://127.0.0.1:\(server.port)/apple/notifications?app=1")
+            await server.stop()
         } catch {
-            try? await server.close()
+            await server.stop()
             throw error
         }
     }
@@ -147,7 +141,9 @@ struct HistoryReply {
         let members: [String: Any]
 
         var signedPayload: String { members["signedPayload"] as? String ?? "" }
-        var uuid: String { APIReply.claims(signedPayload)["notificationUUID"] as? String ?? "" }
+        var claims: [String: Any] { APIReply.claims(signedPayload) }
+        var uuid: String { claims["notificationUUID"] as? String ?? "" }
+        var data: SubscriptionClaims { SubscriptionClaims(members: claims["data"] as? [String: Any] ?? [:]) }
         var results: [String] {
             (members["sendAttempts"] as? [[String: Any]] ?? []).compactMap { $0["sendAttemptResult"] as? String }
         }

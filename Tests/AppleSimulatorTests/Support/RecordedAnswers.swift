@@ -90,8 +90,7 @@ extension AppleAnswer {
         let objects = ["latest_receipt_info", "latest_expired_receipt_info"].compactMap {
             members[$0] as? [String: Any]
         }
-        let sent = receipt["bid"] == nil ? receipt["in_app"] as? [[String: Any]] ?? [] : [receipt]
-        let all = (latest + objects + sent).map { $0.compactMapValues { $0 as? String } }
+        let all = latest + inApp + Self.elements(objects + (receipt["bid"] == nil ? [] : [receipt]))
         return Dictionary(all.map { ($0["transaction_id"] ?? "", $0) }) { first, other in
             first["expires_date"] == nil && other["expires_date"] != nil ? other : first
         }
@@ -100,9 +99,7 @@ extension AppleAnswer {
     /// The elements of `pending_renewal_info`. Beside a transaction receipt, the members of the answer itself.
     var allRenewals: [[String: String]] {
         let period = (members["latest_receipt_info"] ?? members["latest_expired_receipt_info"]) as? [String: Any]
-        guard let period, let status = members["auto_renew_status"] else {
-            return renewals.map { $0.compactMapValues { $0 as? String } }
-        }
+        guard let period, let status = members["auto_renew_status"] else { return renewals }
         var renewal = ["auto_renew_status": "\(status)"]
         for name in ["auto_renew_product_id", "expiration_intent", "is_in_billing_retry_period"] {
             renewal[name] = members[name] as? String

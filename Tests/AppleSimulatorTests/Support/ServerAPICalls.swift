@@ -30,8 +30,9 @@ struct APIReply {
     var transactionIDs: [String] { transactions.compactMap { $0["transactionId"] as? String } }
 
     /// The elements of all groups of subscription statuses.
-    var statuses: [[String: Any]] {
+    var statuses: [SubscriptionClaims] {
         (json["data"] as? [[String: Any]] ?? []).flatMap { $0["lastTransactions"] as? [[String: Any]] ?? [] }
+            .map(SubscriptionClaims.init)
     }
 
     /// Returns the claims of a JWS, unverified.
@@ -44,6 +45,16 @@ struct APIReply {
 
     /// Returns the claims of a JWS in a member.
     func claims(of member: String) -> [String: Any] { Self.claims(json[member] as? String ?? "") }
+}
+
+/// A subscription in an answer or a notification, with the claims of what is signed.
+struct SubscriptionClaims {
+    let members: [String: Any]
+
+    var originalTransactionID: String? { members["originalTransactionId"] as? String }
+    var status: Int? { members["status"] as? Int }
+    var transaction: [String: Any] { APIReply.claims(members["signedTransactionInfo"] as? String ?? "") }
+    var renewal: [String: Any] { APIReply.claims(members["signedRenewalInfo"] as? String ?? "") }
 }
 
 extension TestStore {
@@ -90,18 +101,24 @@ extension TestStore {
             text: String(buffer: answer.body), outcome: response.outcome)
     }
 
-    /// Lets the store know a customer by the answer to a receipt, and returns that answer.
+    /// Lets the store know a customer by the answer to a receipt of the endpoint, and returns that answer.
     @discardableResult
     func know(_ receipt: ReceiptContents, at endpoint: Endpoint = .production) throws -> AppleAnswer {
+        var receipt = receipt
+        receipt.receiptType = endpoint == .production ? "Production" : "ProductionSandbox"
         let answer = try answer(to: Samples.body(receipt), at: endpoint)
         store.stats.end()
         return answer
     }
 
+    /// Verifies a notification at the start of the test.
+    static func verified(_ notification: String) throws -> VerifiedNotification {
+        try verifier().verifyNotification(Array(notification.utf8), at: Samples.start.timestamp)
+    }
+
     /// A verifier that trusts the simulator's root alone.
     static func verifier() throws -> ReceiptVerifier {
-        let anchor = try TrustAnchor(
-            der: Samples.transactionPKI.root.der, environments: [.production, .sandbox])
+        let anchor = try TrustAnchor(der: Samples.transactionPKI.root.der, environments: [.production, .sandbox])
         return ReceiptVerifier(trustStore: TrustStore(anchors: [anchor]))
     }
 }
