@@ -156,6 +156,33 @@ struct TLSTests {
         #expect(try ServerCertificate(folder.files("rsa2048"), of: "gateway.http.tls") != nil)
     }
 
+    @Test func `a replaced certificate is presented to the next connection`() async throws {
+        try folder.makeCertificate("b")
+        func serve(_ name: String) throws {
+            for kind in ["pem", "key"] {
+                try folder.write(
+                    String(contentsOfFile: folder.path("\(name).\(kind)"), encoding: .utf8), to: "served.\(kind)")
+            }
+        }
+        try serve("a")
+        let (triggers, happening) = AsyncStream.makeStream(of: ReloadTrigger.self)
+        let environment = [
+            "GATEWAY_HTTP_TLS_CERTIFICATE_FILE": folder.path("served.pem"),
+            "GATEWAY_HTTP_TLS_KEY_FILE": folder.path("served.key"), "GATEWAY_APPLE_ENABLED": "false",
+        ]
+        let reloading = Reloading(
+            source: ConfigurationSource(environment: environment, filePath: nil), files: FileReadings(),
+            triggers: triggers)
+        try await RunningGateway.with({ $0.http.listener.tls = folder.files("served") }) {
+            $0.reloading = reloading
+        } _: { gateway in
+            #expect(try connect(gateway.port).output.contains("subject=CN = a"))
+            try serve("b")
+            happening.yield(.signal)
+            try await eventually { try connect(gateway.port).output.contains("subject=CN = b") }
+        }
+    }
+
     // MARK: - Client certificates
 
     @Test func `a certificate names a client, and no certificate still answers health checks`() async throws {
