@@ -32,6 +32,13 @@ extension TemporaryFolder {
         try #require(made.status == 0, "\(made.output)")
     }
 
+    /// Copies a certificate and a key to the places of `files("served")`.
+    func serve(_ certificate: String, keyOf key: String) throws {
+        for (file, name) in [("\(certificate).pem", "served.pem"), ("\(key).key", "served.key")] {
+            try write(String(contentsOfFile: path(file), encoding: .utf8), to: name)
+        }
+    }
+
     func files(_ name: String) -> TLSFiles {
         var files = TLSFiles()
         (files.certificate, files.key) = (path("\(name).pem"), path("\(name).key"))

@@ -206,7 +206,7 @@ extension Double {
 }
 
 extension String {
-    /// Returns the text with a backslash before each of these characters, of which a line feed becomes `n`.
+    /// Returns the text with a backslash before each of these characters. A line feed becomes `\n`.
     fileprivate func escaped(_ special: Unicode.Scalar...) -> String {
         guard unicodeScalars.contains(where: special.contains) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in

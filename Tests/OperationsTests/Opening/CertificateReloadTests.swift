@@ -25,14 +25,8 @@ struct CertificateReloadTests {
         folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.makeCertificate(name) }
         source = ConfigurationSource(environment: [:], filePath: folder.path("gateway.yaml"))
-        try serve("a", keyOf: "a")
+        try folder.serve("a", keyOf: "a")
         try configure("tls: {certificate_file: served.pem, key_file: served.key}")
-    }
-
-    private func serve(_ certificate: String, keyOf key: String) throws {
-        for (file, name) in [("\(certificate).pem", "served.pem"), ("\(key).key", "served.key")] {
-            try folder.write(String(contentsOfFile: folder.path(file), encoding: .utf8), to: name)
-        }
     }
 
     private func configure(_ http: String) throws {
@@ -53,7 +47,7 @@ struct CertificateReloadTests {
         let first = try #require(certificates.now.data)
         #expect(certificates.now.admin == nil && inventory.end(of: .httpServer) == first.end)
         #expect(inventory.end(of: .adminServer) == nil)
-        try serve("b", keyOf: "b")
+        try folder.serve("b", keyOf: "b")
         let checks = [reloader.checkFiles(), reloader.checkFiles()]
         #expect(checks == [false, true])
         let reload = reloader.reload(at: Self.now)
@@ -68,7 +62,7 @@ struct CertificateReloadTests {
     @Test func `a certificate and a key that do not belong together change nothing`() throws {
         var (reloader, certificates) = try reloader()
         let first = try #require(certificates.now.data)
-        try serve("b", keyOf: "a")
+        try folder.serve("b", keyOf: "a")
         let reload = reloader.reload(at: Self.now)
         #expect(reload.result == .refused && reload.problems.count == 1)
         #expect(reload.problems.first?.contains("does not belong to the first certificate in") == true)

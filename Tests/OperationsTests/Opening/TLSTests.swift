@@ -158,13 +158,7 @@ struct TLSTests {
 
     @Test func `a replaced certificate is presented to the next connection`() async throws {
         try folder.makeCertificate("b")
-        func serve(_ name: String) throws {
-            for kind in ["pem", "key"] {
-                try folder.write(
-                    String(contentsOfFile: folder.path("\(name).\(kind)"), encoding: .utf8), to: "served.\(kind)")
-            }
-        }
-        try serve("a")
+        try folder.serve("a", keyOf: "a")
         let (triggers, happening) = AsyncStream.makeStream(of: ReloadTrigger.self)
         let environment = [
             "GATEWAY_HTTP_TLS_CERTIFICATE_FILE": folder.path("served.pem"),
@@ -177,7 +171,7 @@ struct TLSTests {
             $0.reloading = reloading
         } _: { gateway in
             #expect(try connect(gateway.port).output.contains("subject=CN = a"))
-            try serve("b")
+            try folder.serve("b", keyOf: "b")
             happening.yield(.signal)
             try await eventually { try connect(gateway.port).output.contains("subject=CN = b") }
         }

@@ -56,16 +56,16 @@ struct LoadRun: Sendable {
         continuation.yield(.drain)
     }
 
-    func run(_ tell: (LoadRunEvent) -> Void = { _ in }) async throws -> LoadMeasurements {
+    func run(_ report: (LoadRunEvent) -> Void = { _ in }) async throws -> LoadMeasurements {
         try OpenFiles.makeRoom(for: plan.connections)
         return try await MultiThreadedEventLoopGroup.withEventLoopGroup(numberOfThreads: plan.workers) { group in
             if plan.givesWay { try await group.giveWay() }
-            return try await run(on: group, tell)
+            return try await run(on: group, report)
         }
     }
 
     private func run(
-        on group: MultiThreadedEventLoopGroup, _ tell: (LoadRunEvent) -> Void
+        on group: MultiThreadedEventLoopGroup, _ report: (LoadRunEvent) -> Void
     ) async throws -> LoadMeasurements {
         var crew = LoadCrew(plan: plan)
         let tls = try TLSClient(plan.target, plan.trust)
@@ -73,9 +73,9 @@ struct LoadRun: Sendable {
         defer { crew.stop() }
         for await event in events {
             switch event {
-            case .connected(let failure): try crew.connected(failure, tell)
-            case .second(let worker, let slice): crew.second(slice, of: worker, tell)
-            case .finished(let worker, let measurements): crew.finished(measurements, worker, tell)
+            case .connected(let failure): try crew.connected(failure, report)
+            case .second(let worker, let slice): crew.second(slice, of: worker, report)
+            case .finished(let worker, let measurements): crew.finished(measurements, worker, report)
             case .stop: crew.stop()
             case .drain: crew.drain()
             }
@@ -138,7 +138,7 @@ struct LoadCrew {
     private var nextSeconds: [Int]
     /// Seconds that not all workers have ended.
     private var slices: [Int: SecondSlice] = [:]
-    private var toldSeconds = 0
+    private var reportedSeconds = 0
     private var finished = 0
 
     init(plan: LoadPlan) {
@@ -167,13 +167,13 @@ struct LoadCrew {
     }
 
     /// A worker has connected, or could not. When all have tried, all begin.
-    mutating func connected(_ failure: LoadRunError?, _ tell: (LoadRunEvent) -> Void) throws(LoadRunError) {
+    mutating func connected(_ failure: LoadRunError?, _ report: (LoadRunEvent) -> Void) throws(LoadRunError) {
         tried += 1
         if let failure { self.failure = failure } else { anyConnected = true }
         guard tried == plan.workers else { return }
         guard anyConnected else { throw failure ?? .notConnected(plan.target.authority) }
         let origin = Int64(NIODeadline.now().uptimeNanoseconds) + Self.runUp.nanoseconds
-        tell(.began(.now + Self.runUp))
+        report(.began(.now + Self.runUp))
         each { $0.begin(at: origin) }
     }
 
@@ -181,18 +181,18 @@ struct LoadCrew {
     private static let runUp = Duration.milliseconds(5)
 
     /// Reports each second that all workers have ended, in order, also seconds without any event.
-    mutating func second(_ slice: SecondSlice, of worker: Int, _ tell: (LoadRunEvent) -> Void) {
+    mutating func second(_ slice: SecondSlice, of worker: Int, _ report: (LoadRunEvent) -> Void) {
         slices[slice.second, default: SecondSlice(second: slice.second)].add(slice)
         nextSeconds[worker] = slice.second + 1
-        tellOfEndedSeconds(tell)
+        reportEndedSeconds(report)
     }
 
-    mutating func finished(_ measurements: LoadMeasurements, _ worker: Int, _ tell: (LoadRunEvent) -> Void) {
+    mutating func finished(_ measurements: LoadMeasurements, _ worker: Int, _ report: (LoadRunEvent) -> Void) {
         self.measurements.add(measurements)
         finished += 1
         // A worker that has finished holds no second up.
         nextSeconds[worker] = .max
-        tellOfEndedSeconds(tell)
+        reportEndedSeconds(report)
     }
 
     func drain() {
@@ -203,12 +203,12 @@ struct LoadCrew {
         each { $0.stop() }
     }
 
-    private mutating func tellOfEndedSeconds(_ tell: (LoadRunEvent) -> Void) {
+    private mutating func reportEndedSeconds(_ report: (LoadRunEvent) -> Void) {
         let last = slices.keys.max() ?? -1
         let end = min(nextSeconds.min() ?? 0, last + 1)
-        while toldSeconds < end {
-            tell(.second(slices.removeValue(forKey: toldSeconds) ?? SecondSlice(second: toldSeconds)))
-            toldSeconds += 1
+        while reportedSeconds < end {
+            report(.second(slices.removeValue(forKey: reportedSeconds) ?? SecondSlice(second: reportedSeconds)))
+            reportedSeconds += 1
         }
     }
 

@@ -243,7 +243,7 @@ extension LoadWorker: NIOScheduledCallbackHandler {
     }
 }
 
-// MARK: - What connections tell
+// MARK: - What connections report
 
 extension LoadWorker {
     func opened(_ connection: LoadConnection) {
