@@ -128,6 +128,12 @@ package struct JobResult: Hashable, Sendable {
             PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: $0)
         }
     }
+
+    /// The apps in the answer and its request: an account is one of a client's for one of them.
+    package func apps(with request: JobRequest?) -> Set<String> {
+        let named = [bundleID, request?.options.expectations.bundleID].compactMap(\.self)
+        return Set(named + (chains + (request?.chains ?? [])).map(\.bundleID))
+    }
 }
 
 extension Event {

@@ -317,6 +317,19 @@ import TestSupport
         #expect(try server.ask("KEYS", JobKeys.aboutPrefix + "*").split(separator: "\n").count == 2)
     }
 
+    @Test(.redis, arguments: StoreKind.allCases, [Samples.bundleID, "com.example.other"])
+    func `an account's job is deleted with the account in each app that it names`(kind: StoreKind, app: String)
+        async throws
+    {
+        let jobs = SharedJobs(kind), store = jobs.store
+        let chain = PurchaseChain(bundleID: "com.example.other", environment: .production, originalTransactionID: "1")
+        try await store.createJobs(1)
+        _ = try await store.create(
+            Samples.job("ver_2", Samples.request(2, chains: [chain], account: "customer 7")), key: nil)
+        let subject = ErasureSubject(bundleID: app, chains: [], account: Account("customer 7"))
+        #expect(try await store.erase(subject) == [.verifications: 1])
+    }
+
     @Test(.redis, arguments: StoreKind.allCases, [true, false])
     func `a purchase that only the answer has is deleted with it`(kind: StoreKind, isEnded: Bool) async throws {
         let jobs = SharedJobs(kind), store = jobs.store

@@ -130,17 +130,6 @@ import TestSupport
         #expect(try stage.server.ask("DBSIZE") == "0")
     }
 
-    @Test(.redis, arguments: [Samples.bundleID, "com.example.other"])
-    func `an account's job is found in each app that it names`(app: String) async throws {
-        let store = stage.jobs()
-        let chain = PurchaseChain(
-            bundleID: "com.example.other", environment: .production, originalTransactionID: "1")
-        let request = Samples.request(chains: [chain], account: "customer 7")
-        _ = try await store.create(Samples.job("ver_1", request), key: nil)
-        let subject = ErasureSubject(bundleID: app, chains: [], account: Account("customer 7"))
-        #expect(try await store.erase(subject) == [.verifications: 1])
-    }
-
     // MARK: Secrets and lifetimes
 
     @Test(.redis) func `Redis holds no name, no evidence and no answer that it could read, and nothing that expires`()

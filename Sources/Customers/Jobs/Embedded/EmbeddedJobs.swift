@@ -11,6 +11,8 @@ struct EmbeddedJobs: Sendable {
         let identity: [UInt8]
         let chains: [PurchaseChain]
         let account: Account?
+        /// The apps of the request and its first answer.
+        let apps: Set<String>
         var keys: [String]
         var token: String?
         var losses = 0
@@ -85,7 +87,7 @@ struct EmbeddedJobs: Sendable {
         guard total.bytes + bytes <= rules.maximumTotalBytes else { throw .totalLimit }
         var entry = Entry(
             job: job, identity: request.identity, chains: request.chains, account: request.options.account,
-            keys: key.map { [$0] } ?? [], dueAt: now, bytes: bytes)
+            apps: job.result.apps(with: request), keys: key.map { [$0] } ?? [], dueAt: now, bytes: bytes)
         entry.job.nextAttempt = now
         set(entry, replacing: nil)
     }
@@ -151,7 +153,7 @@ struct EmbeddedJobs: Sendable {
     mutating func erase(_ subject: ErasureSubject) -> Int {
         let erased = entries.values.filter { entry in
             let isOfAccount = entry.account != nil && entry.account == subject.account
-            return isOfAccount && entry.job.result.bundleID == subject.bundleID
+            return isOfAccount && entry.apps.union(entry.job.result.apps(with: nil)).contains(subject.bundleID)
                 || !subject.chains.isDisjoint(with: entry.chains + entry.job.result.chains)
         }
         for entry in erased { remove(entry) }

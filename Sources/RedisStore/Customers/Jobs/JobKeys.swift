@@ -69,9 +69,7 @@ extension EntryNames {
 
     /// The first names of the customer in a request and an answer.
     func ofJob(about request: JobRequest?, _ result: JobResult) -> [RedisWord] {
-        let chains = Set(result.chains + (request?.chains ?? []))
-        let apps = Set(
-            chains.map(\.bundleID) + [request?.options.expectations.bundleID, result.bundleID].compactMap(\.self))
+        let chains = Set(result.chains + (request?.chains ?? [])), apps = result.apps(with: request)
         let accounts = request?.options.account.map { account in apps.map { self.account(account, in: $0)[0] } } ?? []
         return chains.map { chain($0)[0] } + accounts
     }
