@@ -8,7 +8,7 @@ import Testing
 /// The result of a run, built from its measurements.
 struct RunRecordTests {
     /// 60 requests at 30 a second, of which one waited in vain, as two workers would tell of them.
-    private static func result(wasInterrupted: Bool = false) throws -> RunResult {
+    private static func result(wasInterrupted: Bool = false, seconds: Double = 2) throws -> RunResult {
         let command = try HTTPCommand.parse([
             "http://127.0.0.1:8080", "--stages", "1s:20,1s:40", "-R", "20", "--warmup", "1s", "--mix", "forged=0.5",
         ])
@@ -28,7 +28,8 @@ struct RunRecordTests {
                 recorder.answered(.measured, answer, response: response, service: response / 2)
             }
         }
-        if let slice = recorder.finish(ThreadTime(running: 0.5, waiting: 0.1), seconds: 2) { _ = record.add(slice) }
+        let time = ThreadTime(running: 0.5, waiting: 0.1)
+        if let slice = recorder.finish(time, seconds: seconds) { _ = record.add(slice) }
         let thresholds = try ["p99<1s", "shed<1%"].map { try #require(Threshold(argument: $0)) }
         return record.result(
             recorder.measurements, RunRecord.Extras(thresholds: thresholds), wasInterrupted: wasInterrupted)
@@ -49,6 +50,15 @@ struct RunRecordTests {
         #expect(
             result.plan.stages.map(\.toPerSecond) == [20, 40] && result.plan.mix == ["repeat": 0.5, "forged": 0.5])
         #expect(result.verdict == .generatorOverloaded && result.verdictReasons.count == 2)
+    }
+
+    @Test(arguments: [(false, 30.0), (true, 40.0)])
+    func `the target is what was due in the planned time, or until the interruption`(
+        wasInterrupted: Bool, target: Double
+    ) throws {
+        // The last answer came before the end.
+        let result = try Self.result(wasInterrupted: wasInterrupted, seconds: 1.5)
+        #expect(result.totals.targetPerSecond == target && result.totals.achievedPerSecond == 33.333)
     }
 
     @Test func `the timeline has a row for each second, with its target`() throws {

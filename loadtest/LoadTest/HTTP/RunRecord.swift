@@ -27,7 +27,8 @@ struct RunRecord {
         return RunResult(
             verdict: judgement.verdict, verdictReasons: judgement.reasons, startedAt: startedAt,
             durationSeconds: measurements.seconds.rounded(toDecimals: 3), plan: description,
-            environment: .current(), generator: generator(measurements), totals: totals(measurements),
+            environment: .current(), generator: generator(measurements),
+            totals: totals(measurements, wasInterrupted: wasInterrupted),
             response: .init(measurements.response), service: .init(measurements.service),
             outcomes: outcomes(measurements),
             statuses: Dictionary(uniqueKeysWithValues: measurements.statuses.map { (String($0), $1) }),
@@ -51,10 +52,10 @@ struct RunRecord {
             cpuShare: measurements.cpuShare(workers: plan.workers).rounded(toDecimals: 3))
     }
 
-    private func totals(_ measurements: LoadMeasurements) -> RunResult.Totals {
+    private func totals(_ measurements: LoadMeasurements, wasInterrupted: Bool) -> RunResult.Totals {
         let counts = measurements.counts
         // What was due later is no part of a run that was ended early.
-        let seconds = min(plan.seconds, measurements.seconds)
+        let seconds = wasInterrupted ? min(plan.seconds, measurements.seconds) : plan.seconds
         let target = plan.isClosed || seconds <= 0 ? nil : Double(counts.intended) / seconds
         return RunResult.Totals(
             intended: counts.intended, sent: counts.sent, answered: counts.answered, failed: counts.failed,
