@@ -73,6 +73,9 @@ public final class ReceiptVerifier: Sendable {
 
     /// Creates a verifier, by default for receipts signed by Apple.
     /// - Parameters:
+    ///   - trustStore: the roots to trust, each for its environments.
+    ///   - policy: the time limits, and the weak keys that are accepted.
+    ///   - limits: the limits for one receipt or JWS.
     ///   - onNewChain: called for each chain verified for the first time; Apple's change about once a year.
     ///   - onIgnoredClaim: receives the name of each signed claim of an undocumented form that decides nothing.
     public init(

@@ -54,7 +54,9 @@ public struct SignedTransactionFields: Hashable, Sendable {
     }
 
     /// Visits all fields but `transactionReason`, which answers derive.
-    /// - Parameter extent: the fields to visit, at least `usual`.
+    /// - Parameters:
+    ///   - extent: the fields to visit, at least `usual`.
+    ///   - visitor: reads or writes each field.
     public mutating func visit<Visitor: FieldVisitor>(
         _ extent: SignedExtent, with visitor: inout Visitor
     ) throws(Visitor.Failure) {
@@ -135,7 +137,9 @@ public struct SignedRenewalFields: Hashable, Sendable {
     }
 
     /// Visits all fields.
-    /// - Parameter extent: the fields to visit, at least `usual`.
+    /// - Parameters:
+    ///   - extent: the fields to visit, at least `usual`.
+    ///   - visitor: reads or writes each field.
     public mutating func visit<Visitor: FieldVisitor>(
         _ extent: SignedExtent, with visitor: inout Visitor
     ) throws(Visitor.Failure) {
