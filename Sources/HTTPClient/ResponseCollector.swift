@@ -33,7 +33,7 @@ struct ResponseCollector {
         headerBytes += line.count
         if headerBytes > maximumHeaderBytes {
             failure = .tooLarge
-        } else if !accepts(line.text) {
+        } else if !accepts(line.extracting(..<line.contentEnd)) {
             failure = .protocolViolation
         }
         return failure == nil
@@ -49,7 +49,7 @@ struct ResponseCollector {
         return true
     }
 
-    private mutating func accepts(_ line: Substring) -> Bool {
+    private mutating func accepts(_ line: Span<UInt8>) -> Bool {
         switch phase {
         case .awaitingStatus: return acceptsStatus(line)
         case .fields where line.isEmpty: phase = status < 200 ? .awaitingStatus : .body
@@ -59,35 +59,69 @@ struct ResponseCollector {
         return true
     }
 
-    /// `HTTP-version SP status-code SP reason-phrase` (RFC 9112 §4).
-    private mutating func acceptsStatus(_ line: Substring) -> Bool {
-        let parts = line.split(separator: " ", maxSplits: 2)
-        guard parts.count >= 2, parts[0].hasPrefix("HTTP/"), let code = Int(parts[1]), (100...999).contains(code) else {
-            return false
-        }
+    private static let protocolName = Array("HTTP/".utf8)
+
+    /// `HTTP-version SP status-code [SP reason-phrase]` (RFC 9112 §4).
+    private mutating func acceptsStatus(_ line: Span<UInt8>) -> Bool {
+        let space = UInt8(ascii: " ")
+        guard line.begins(with: Self.protocolName), var start = line.firstIndex(of: space) else { return false }
+        while start < line.count, line[start] == space { start += 1 }
+        let end = line.firstIndex(of: space, from: start) ?? line.count
+        guard let code = line.extracting(start..<end).statusCode else { return false }
         (status, fields, phase) = (code, [], .fields)
         return true
     }
 
     /// `field-name ":" OWS field-value OWS`, no whitespace before the colon, no folding (RFC 9112 §5.1, §5.2).
-    private mutating func acceptsField(_ line: Substring) -> Bool {
-        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
-        let name = line[..<colon]
-        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return false }
-        fields.append(TransportHeader(name: String(name), value: String(line[colon...].dropFirst().trimmingWhiteSpace)))
+    private mutating func acceptsField(_ line: Span<UInt8>) -> Bool {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return false }
+        for index in 0..<colon where !line[index].isTokenCharacter { return false }
+        var (start, end) = (colon + 1, line.count)
+        while start < end, line[start].isWhitespace { start += 1 }
+        while end > start, line[end - 1].isWhitespace { end -= 1 }
+        fields.append(
+            TransportHeader(name: line.extracting(..<colon).ascii, value: line.extracting(start..<end).ascii))
         return true
     }
 }
 
 extension Span<UInt8> {
-    /// The line as ASCII (RFC 9110 §5.5): other bytes, which no field that is read has, become `?`. Swift would split
-    /// them as Unicode.
-    fileprivate var text: Substring {
-        let visible = indices.map { self[$0] < 0x80 ? self[$0] : UInt8(ascii: "?") }
-        let text = String(decoding: visible, as: UTF8.self)
-        var line = text.utf8[...]
-        if line.last == UInt8(ascii: "\n") { line.removeLast() }
-        if line.last == UInt8(ascii: "\r") { line.removeLast() }
-        return Substring(line)
+    /// The end of a line's content, before CR and LF.
+    fileprivate var contentEnd: Int {
+        var end = count
+        if end > 0, self[end - 1] == UInt8(ascii: "\n") { end -= 1 }
+        if end > 0, self[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        return end
+    }
+
+    fileprivate func begins(with text: [UInt8]) -> Bool {
+        count >= text.count && text.indices.allSatisfy { self[$0] == text[$0] }
+    }
+
+    fileprivate func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+        var index = start
+        while index < count, self[index] != byte { index += 1 }
+        return index < count ? index : nil
+    }
+
+    /// Three digits as a number of at least 100; nil for anything else.
+    fileprivate var statusCode: Int? {
+        guard count == 3 else { return nil }
+        var code = 0
+        for index in indices {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self[index]) else { return nil }
+            code = 10 * code + Int(self[index] - UInt8(ascii: "0"))
+        }
+        return code >= 100 ? code : nil
+    }
+
+    /// The bytes as ASCII (RFC 9110 §5.5): others, which no field that is read has, become `?`. Swift would split them as
+    /// Unicode.
+    fileprivate var ascii: String {
+        unsafe String(unsafeUninitializedCapacity: count) { text in
+            // SAFETY: there is room for as many bytes, and each is set.
+            for index in indices { unsafe text[index] = self[index] < 0x80 ? self[index] : UInt8(ascii: "?") }
+            return count
+        }
     }
 }

@@ -95,7 +95,14 @@ extension UInt8 {
     var isVisible: Bool { (0x21...0x7E).contains(self) }
 
     /// `tchar = any VCHAR, except delimiters` (RFC 9110 §5.6.2).
-    package var isTokenCharacter: Bool { isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self) }
+    package var isTokenCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            true
+        default: isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self)
+        }
+    }
 
     /// `field-vchar`, space or tab: `VCHAR / obs-text / SP / HTAB` (RFC 9110 §5.5).
     var isFieldCharacter: Bool { self == 0x09 || (0x20...0x7E).contains(self) || self >= 0x80 }
@@ -110,10 +117,10 @@ extension StringProtocol where SubSequence == Substring {
     }
 }
 
-extension Sequence<UInt8> {
+extension Collection<UInt8> {
     /// Compares two texts, ASCII letters without regard to case.
-    func isSameText(as other: some Sequence<UInt8>) -> Bool {
-        elementsEqual(other) { $0.lowercased == $1.lowercased }
+    func isSameText(as other: some Collection<UInt8>) -> Bool {
+        count == other.count && elementsEqual(other) { $0.lowercased == $1.lowercased }
     }
 }
 

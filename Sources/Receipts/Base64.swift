@@ -235,15 +235,13 @@ extension Base64 {
         encoding bytes: Span<UInt8>, in alphabet: Span<UInt8>, isPadded: Bool, to text: inout [UInt8]
     ) {
         text.append(addingCapacity: encodedCount(of: bytes.count)) { output in
-            let end = bytes.count / 3 * 3
-            for start in stride(from: 0, to: end, by: 3) {
-                let group = UInt32(bytes[start]) << 16 | UInt32(bytes[start + 1]) << 8 | UInt32(bytes[start + 2])
-                output.append(group, digits: 4, alphabet)
-            }
-            guard end < bytes.count else { return }
-            let last = end + 1 < bytes.count ? UInt32(bytes[end + 1]) << 8 : 0
-            output.append(UInt32(bytes[end]) << 16 | last, digits: bytes.count - end + 1, alphabet)
-            if isPadded { output.append(repeating: UInt8(ascii: "="), count: end + 3 - bytes.count) }
+            let start = output.append(digitsOf: bytes, in: alphabet)
+            let rest = bytes.count - start
+            guard rest > 0 else { return }
+            let group = UInt32(bytes[start]) << 16 | (rest == 2 ? UInt32(bytes[start + 1]) << 8 : 0)
+            let digits = alphabet.digits(of: group)
+            for digit in 0...rest { output.append(UInt8(truncatingIfNeeded: digits >> UInt32(8 * digit))) }
+            if isPadded { output.append(repeating: UInt8(ascii: "="), count: 3 - rest) }
         }
     }
 
@@ -258,9 +256,37 @@ extension Base64 {
 }
 
 extension OutputSpan<UInt8> {
-    /// Appends the first `digits` base64 digits of a group of 24 bits.
+    /// Appends four base64 digits for each three bytes, for which there must be room.
+    /// - Returns: the number of bytes that were encoded.
+    fileprivate mutating func append(digitsOf bytes: Span<UInt8>, in alphabet: Span<UInt8>) -> Int {
+        precondition(bytes.count / 3 * 4 <= freeCapacity)
+        return unsafe withUnsafeMutableBufferPointer { buffer, count in
+            let text = UnsafeMutableRawBufferPointer(buffer)
+            var start = 0
+            while start &+ 3 <= bytes.count {
+                // SAFETY: three bytes lie behind `start`, there is room for four digits, and bytes have any alignment.
+                let group =
+                    unsafe UInt32(bytes[unchecked: start]) << 16 | UInt32(bytes[unchecked: start &+ 1]) << 8
+                    | UInt32(bytes[unchecked: start &+ 2])
+                unsafe text.storeBytes(
+                    of: alphabet.digits(of: group).littleEndian, toByteOffset: count, as: UInt32.self)
+                start &+= 3
+                count &+= 4
+            }
+            return start
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Returns the four base64 digits of a group of 24 bits, the first in the lowest byte.
     @inline(__always)
-    fileprivate mutating func append(_ group: UInt32, digits: Int, _ alphabet: Span<UInt8>) {
-        for position in 0..<digits { append(alphabet[Int(group >> UInt32(18 - 6 * position) & 63)]) }
+    fileprivate func digits(of group: UInt32) -> UInt32 {
+        precondition(count == 64)
+        func digit(_ position: UInt32) -> UInt32 {
+            // SAFETY: an alphabet has 64 digits.
+            unsafe UInt32(self[unchecked: Int(group >> position & 63)])
+        }
+        return digit(18) | digit(12) << 8 | digit(6) << 16 | digit(0) << 24
     }
 }

@@ -15,32 +15,43 @@ package enum HTTPDate {
     /// Parses a date; nil for anything else. A year of two digits is read as no more than 50 years after `now`.
     package static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
         guard text.utf8.count <= maximumBytes else { return nil }
-        let words = text.split { " ,-:".contains($0) }.map(String.init)
-        guard words.count >= 7, Int(words[0]) == nil, let time = civilTime(words, now: now), time.exists else {
+        let words = text.utf8.split(whereSeparator: isSeparator)
+        guard words.count >= 7, Int(digits: words[0]) == nil, let time = civilTime(words, now: now), time.exists else {
             return nil
         }
         return Timestamp(millisecondsSince1970: time.secondsSince1970 * 1000)
     }
 
-    private static func civilTime(_ words: [String], now: Timestamp) -> CivilTime? {
+    private typealias Word = Substring.UTF8View
+
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: ","), UInt8(ascii: "-"), UInt8(ascii: ":"): true
+        default: false
+        }
+    }
+
+    private static func civilTime(_ words: [Word], now: Timestamp) -> CivilTime? {
         let isASCTime = words.count == 7
-        guard isASCTime || words.count == 8 && ["GMT", "UTC"].contains(words[7]) else { return nil }
+        guard isASCTime || words.count == 8 && ["GMT", "UTC"].contains(where: { words[7].elementsEqual($0.utf8) })
+        else { return nil }
         let (month, day) = isASCTime ? (words[1], words[2]) : (words[2], words[1])
         let clock = (isASCTime ? words[3...5] : words[4...6]).compactMap { word in
-            word.utf8.count == 2 ? Int(digits: word.utf8) : nil
+            word.count == 2 ? Int(digits: word) : nil
         }
-        guard let year = fullYear(words[isASCTime ? 6 : 3], now: now), let month = months.firstIndex(of: month),
-            let day = Int(digits: day.utf8), clock.count == 3
+        guard let year = fullYear(words[isASCTime ? 6 : 3], now: now),
+            let month = months.firstIndex(where: { month.elementsEqual($0.utf8) }), let day = Int(digits: day),
+            clock.count == 3
         else { return nil }
         return CivilTime(
             year: year, month: month + 1, day: day, hour: clock[0], minute: clock[1], second: clock[2])
     }
 
     /// RFC 9110 §5.6.7: a date that appears over 50 years ahead is the most recent past year with the same digits.
-    private static func fullYear(_ digits: String, now: Timestamp) -> Int? {
-        guard let year = Int(digits: digits.utf8) else { return nil }
-        if digits.utf8.count == 4 { return year }
-        guard digits.utf8.count == 2 else { return nil }
+    private static func fullYear(_ digits: Word, now: Timestamp) -> Int? {
+        guard let year = Int(digits: digits) else { return nil }
+        if digits.count == 4 { return year }
+        guard digits.count == 2 else { return nil }
         let thisYear = CivilTime(now).year
         let candidate = thisYear - thisYear % 100 + year
         return candidate > thisYear + 50 ? candidate - 100 : candidate
