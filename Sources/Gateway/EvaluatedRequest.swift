@@ -13,6 +13,8 @@ final class EvaluatedRequest: Sendable {
     /// The interface that Apple answers by.
     let api: UpstreamAPI
     let rules: EvaluationRules
+    /// The states that notifications have left of chains of the evidence.
+    private let states: [CustomerState]
     /// The purchases in the evidence and in notifications.
     private let entitlements: Entitlements
     /// The time up to which notifications have reported the state of all chains; nil if they have not.
@@ -22,14 +24,12 @@ final class EvaluatedRequest: Sendable {
     /// True if what notifications may have reported cannot be read now.
     let lacksStates: Bool
 
-    /// - Parameters:
-    ///   - states: the states that notifications have left of the evidence's chains.
     init(
         _ subject: VerificationSubject, _ states: [CustomerState] = [], for request: VerificationRequest,
         at now: Timestamp, by verifier: LocalVerifier, rules: EvaluationRules
     ) {
         (self.subject, self.request, self.now, self.rules) = (subject, request, now, rules)
-        self.verifier = verifier
+        (self.verifier, self.states) = (verifier, states)
         (api, lacksStates) = (.verifyReceipt, false)
         let newest = EvidenceWithNotifications(subject.evidence, states)
         (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
@@ -43,7 +43,7 @@ final class EvaluatedRequest: Sendable {
         entitlements: Entitlements? = nil, lacksStates: Bool? = nil
     ) {
         (subject, self.request, now, rules) = (other.subject, request ?? other.request, other.now, other.rules)
-        verifier = other.verifier
+        (verifier, states) = (other.verifier, other.states)
         (notifiedUntil, isNotified) = (other.notifiedUntil, other.isNotified)
         self.api = api ?? other.api
         self.entitlements = entitlements ?? other.entitlements
@@ -55,9 +55,9 @@ final class EvaluatedRequest: Sendable {
     private var renewals: [Renewal] { entitlements.renewals }
     private var subscriptions: [Subscription] { entitlements.subscriptions }
 
-    /// Returns the same subject together with what notifications have reported about it.
-    func adding(_ states: [CustomerState]) -> EvaluatedRequest {
-        EvaluatedRequest(subject, states, for: request, at: now, by: verifier, rules: rules).answered(by: api)
+    /// Returns the same subject together with what notifications have reported about it, here and before.
+    func adding(_ more: [CustomerState]) -> EvaluatedRequest {
+        EvaluatedRequest(subject, states + more, for: request, at: now, by: verifier, rules: rules).answered(by: api)
     }
 
     /// Returns the same subject, about which another interface answers.
@@ -205,7 +205,7 @@ extension EvaluatedRequest {
     /// The IDs in the evidence that a purge of a key's results may name: for the Server API the customer's IDs.
     func transactionIDs(of key: CacheKey) -> [String] {
         guard let id = key.transactionID else { return transactionIDs }
-        return Array(Set(transactions.map(\.ids).filter { $0.contains(id) }.joined()).union([id]))
+        return Array(transactions.filter { $0.isNamed(id) }.ids.union([id]))
     }
 
     /// The IDs that a purge of the evidence's results may name.
@@ -241,7 +241,7 @@ extension EvaluatedRequest {
         case .unknownTransaction(.notFound):
             // Apple signed it, and its index is late by minutes at most.
             // Without a signed environment an ID without evidence has the same result.
-            let isLasting = id.map { subject.environment != nil && !isRecent($0) } ?? false
+            let isLasting = id.map { subject.environment != nil && !recentChains.contains($0) } ?? false
             return now.advanced(by: isLasting ? policy.indexDelay : policy.transactionNotFound)
         case .unknownTransaction(.idInvalid): return now.advanced(by: policy.transactionIDInvalid)
         case .alias: return now.advanced(by: policy.alias)
@@ -375,10 +375,10 @@ extension EvaluatedRequest {
         return known.replacing(with: answer, until: now.advanced(by: policy.incomplete))
     }
 
-    /// Returns true for a chain that may be newer than Apple's index.
-    func isRecent(_ chain: String) -> Bool {
-        let start = transactions.filter { $0.chainID == chain }.compactMap(\.purchaseDate).min()
-        return start.map { now < $0.advanced(by: policy.indexDelay) } ?? false
+    /// The chains that may be newer than Apple's index.
+    var recentChains: Set<String> {
+        let dated = transactions.compactMap { purchase in purchase.purchaseDate.map { (purchase.chainID, $0) } }
+        return Set(Dictionary(dated, uniquingKeysWith: min).filter { now < $0.1.advanced(by: policy.indexDelay) }.keys)
     }
 
     /// Returns the entitlements with the transactions that `verifyReceipt` would list if the answer has its form: all but

@@ -35,16 +35,12 @@ struct EvidenceWithNotifications: Sendable {
     /// The time up to which the state of all chains is known; nil if no notification has reported any.
     var knownUntil: Timestamp? {
         guard isNotified, let signingTime else { return nil }
+        let periods = Dictionary(grouping: newest.filter(\.isSubscription), by: \.chainID)
         return Set(newest.map(\.chainID)).map { chain in
-            endsWithRefund(chain) ? signingTime : max(known[chain] ?? signingTime, signingTime)
+            // The notification of a refund has the refunded period alone, and a later period may go on.
+            let endsWithRefund = periods[chain].map { $0.latest.cancellationDate != nil } ?? false
+            return endsWithRefund ? signingTime : max(known[chain] ?? signingTime, signingTime)
         }.min()
-    }
-
-    /// True if the last known period was refunded: the notification of a refund has that period alone, and a later
-    /// period may go on.
-    private func endsWithRefund(_ chain: String) -> Bool {
-        let periods = newest.filter { $0.isSubscription && $0.chainID == chain }
-        return !periods.isEmpty && periods.latest.cancellationDate != nil
     }
 
     private mutating func add(_ state: CustomerState) {

@@ -53,19 +53,30 @@ package struct NotifiedStates: Sendable {
         return evaluated.withoutUpstream(.upstreamNotConfigured, degradedBecause: [.sharedStoreUnreachable])
     }
 
+    /// Returns the evaluated request with the states of all its chains. Nil if the states are unknown.
+    func addingAll(to evaluated: EvaluatedRequest) async -> EvaluatedRequest? {
+        let chains = chainsByPurge(of: evaluated)
+        return await adding([.named, .unknown, .none].flatMap { chains[$0, default: []] }, to: evaluated)
+    }
+
     /// Returns the chains about which a notification may have reported something that the evidence lacks: it purges the
     /// results about its purchases.
     private func newStates(
         of evaluated: EvaluatedRequest, _ purge: KnownPurge, _ isAppleAsked: () -> Bool
     ) -> [PurchaseChain] {
         switch purge {
-        case .none: []
-        case .unknown: isAppleAsked() ? [] : evaluated.notifiableChains
+        case .none: return []
+        case .unknown: return isAppleAsked() ? [] : evaluated.notifiableChains
         case .named:
-            evaluated.notifiableChains.filter { chain in
-                let id = chain.originalTransactionID
-                return purges.knownPurge(of: [id], in: chain.bundleID, since: evaluated.signedAfter) != .none
-            }
+            // In this order: of too many chains only the first are looked up.
+            let chains = chainsByPurge(of: evaluated)
+            return [.named, .unknown].flatMap { chains[$0, default: []] }
+        }
+    }
+
+    private func chainsByPurge(of evaluated: EvaluatedRequest) -> [KnownPurge: [PurchaseChain]] {
+        Dictionary(grouping: evaluated.notifiableChains) { chain in
+            purges.knownPurge(of: [chain.originalTransactionID], in: chain.bundleID, since: evaluated.signedAfter)
         }
     }
 }

@@ -163,7 +163,7 @@ extension UpstreamVerification {
         // What Apple has reported by itself outweighs the evidence and older results.
         let evaluated =
             evaluated.request.options.mode == .apple
-            ? evaluated : await states?.adding(evaluated.notifiableChains, to: evaluated) ?? evaluated
+            ? evaluated : await states?.addingAll(to: evaluated) ?? evaluated
         let answer = degraded(evaluated, gaps)
         guard apis.contains(.verifyReceipt), answer.upstreamBody == nil, answer.verdict == .genuine,
             evaluated.showsLatestReceipt
@@ -206,6 +206,10 @@ extension UpstreamVerification {
     ) async throws(GatewayError) -> Result<UsableResult, MissingAnswer> {
         var customers = CustomerResults(of: evaluated)
         for id in evaluated.lookupIDs where !customers.isNamed(id) {
+            guard customers.mayLookUp else {
+                customers.add(MissingAnswer(), for: id, stale: nil)
+                continue
+            }
             let key = CacheKey(evaluated.subject, transactionID: id)
             switch try await found(key, for: evaluated, by: customers.mayRequest ? end : nil) {
             case .success(let found): customers.add(found, for: id)

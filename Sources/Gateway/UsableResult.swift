@@ -67,6 +67,8 @@ struct CustomerResults: Sendable {
         static let customers = 4
         /// The limit for lookups by IDs that Apple does not know.
         static let unknown = 4
+        /// The limit for chains without an answer. The other chains are not looked up in the cache.
+        static let missing = 16
     }
 
     private let evaluated: EvaluatedRequest
@@ -78,7 +80,7 @@ struct CustomerResults: Sendable {
     /// The chains of such accounts.
     private var refused: Set<String> = []
     /// The chains without a result.
-    private var missing: [String] = []
+    private var missing: Set<String> = []
     private var gaps: [(gap: MissingAnswer, id: String, isFilled: Bool)] = []
 
     init(of evaluated: EvaluatedRequest) { self.evaluated = evaluated }
@@ -91,6 +93,9 @@ struct CustomerResults: Sendable {
             && gaps.allSatisfy(\.gap.isUnknownID)
     }
 
+    /// False beyond the limit: what is left is hardly in the cache, either.
+    var mayLookUp: Bool { missing.count + refused.count < Limits.missing }
+
     mutating func add(_ found: UsableResult, for id: String) {
         guard found.result.answer != nil else {
             refusal = refusal ?? found
@@ -101,7 +106,7 @@ struct CustomerResults: Sendable {
         if evaluated.isMissing(id, in: found.result) {
             // The customer's history, tied by the download of the app, without this purchase.
             gaps.append((MissingAnswer(.transactionUnknown), id, isFilled: false))
-            missing.append(id)
+            missing.insert(id)
         } else {
             // Copies of its purchases may have other IDs.
             named.insert(id)
@@ -117,7 +122,7 @@ struct CustomerResults: Sendable {
             gap.reasons = gaps.first { !$0.gap.isUnknownID }?.gap.reasons ?? [.customerLimit]
         }
         gaps.append((gap, id, isFilled: stale != nil))
-        if let stale { add(stale, for: id) } else { missing.append(id) }
+        if let stale { add(stale, for: id) } else { missing.insert(id) }
     }
 
     /// The answers about all customers together. What Apple does not answer about is taken from the evidence, unless the
@@ -129,7 +134,7 @@ struct CustomerResults: Sendable {
             return .failure(gaps.first?.gap ?? MissingAnswer(.transactionUnknown))
         }
         // Another ID of the same customer may have had an answer.
-        missing.removeAll(where: named.contains)
+        missing.subtract(named)
         let isCompleted = evaluated.request.options.mode != .apple
         if isCompleted { joined.result = evaluated.completing(joined.result, without: refused) }
         let reasons = reasons(isCompleted: isCompleted)
@@ -142,7 +147,7 @@ struct CustomerResults: Sendable {
     /// Returns the reasons why the results are less than Apple's answers.
     private func reasons(isCompleted: Bool) -> [DegradedReason] {
         // Apple's index may lack a purchase for some minutes.
-        let isRecent = isCompleted && missing.allSatisfy(evaluated.isRecent)
+        let isRecent = isCompleted && missing.isSubset(of: evaluated.recentChains)
         let open = gaps.filter { $0.isFilled || (missing.contains($0.id) && !(isRecent && $0.gap.isUnknownID)) }
         return open.flatMap(\.gap.reasons).withoutRepetition
     }

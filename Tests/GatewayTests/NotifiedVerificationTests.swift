@@ -147,6 +147,40 @@ struct NotifiedVerificationTests {
         #expect(answer.provenance.degradedReasons == [.upstreamTimeout])
     }
 
+    /// A transaction, and newer ones of more chains than are looked up.
+    private static let manyChains = VerificationRequest(
+        [SignedSamples.transaction()]
+            + (1...EvidenceWithNotifications.Limits.chains).map { number in
+                SignedSamples.transaction {
+                    ($0.transactionID, $0.originalTransactionID) = ("coins \(number)", "coins \(number)")
+                    $0.productID = "com.example.forge.coins\(number)"
+                    $0.purchaseDate = SignedSamples.time(Int64(number - 50))
+                }
+            })
+
+    @Test func `of many chains, the one that a purge names is looked up, although the others may be purged`()
+        async throws
+    {
+        let states = KnownStates(), fixture = Self.fixture(states)
+        states.set(Self.state(signed: 6, revoked: 6))
+        try await Self.forgetPurges(fixture)
+        try await Self.notify(fixture)
+        let answer = try await fixture.ask(Self.manyChains, at: SignedSamples.time(7))
+        let revoked = answer.subscriptions.filter { $0.state == .revoked }
+        #expect(revoked.map(\.originalTransactionID) == [SignedSamples.original])
+    }
+
+    @Test func `a state that was read is kept when Apple fails, although the chain is one of many`() async throws {
+        let states = KnownStates(), fixture = Self.fixture(states)
+        states.set(Self.state(signed: 6, revoked: 6))
+        try await Self.notify(fixture)
+        let request = Self.manyChains.with { $0.maximumAge = .seconds(1) }
+        let answer = try await fixture.ask(request, at: SignedSamples.time(10))
+        #expect(answer.provenance.isDegraded && !fixture.customers.asked.isEmpty)
+        let revoked = answer.subscriptions.filter { $0.state == .revoked }
+        #expect(revoked.map(\.originalTransactionID) == [SignedSamples.original])
+    }
+
     @Test func `a reported status ends an answer, also beside a newer plan of the client`() async throws {
         let states = KnownStates(), fixture = Self.fixture(states)
         var plan = Renewal(originalTransactionID: SignedSamples.original), fields = SignedRenewalFields()

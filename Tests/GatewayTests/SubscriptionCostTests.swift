@@ -53,18 +53,37 @@ struct SubscriptionCostTests {
     @Test(arguments: Shape.allCases) func `states of many transactions cost what their number says`(shape: Shape) {
         func seconds(_ count: Int) -> Double {
             let transactions = (0..<count).map { shape.transaction($0, of: count) }
-            var least = Double.infinity
-            for _ in 0..<3 {
-                let start = threadSeconds()
+            return leastSeconds {
                 let found = Entitlements(in: TransactionList(transactions), at: Self.now, rules: SubscriptionRules())
                     .subscriptions
-                least = min(least, threadSeconds() - start)
                 #expect(!found.isEmpty)
             }
-            return least
         }
         let few = seconds(1000), many = seconds(4000)
         #expect(many <= 9 * few, "\(few) s for 1000, \(many) s for 4000")
+    }
+
+    @Test func `the time up to which notifications are known costs what the number of chains says`() throws {
+        func seconds(_ count: Int) throws -> Double {
+            let periods = (0..<count).map { Period("\($0)", 0..<100, of: "\($0)") }
+            let evidence = VerifiedEvidence(.appReceipt(try Samples.verified(Samples.receipt(with: periods))))
+            var renewed = try #require(evidence.transactions.first), fields = SignedTransactionFields()
+            fields.signedDate = Samples.time(1000)
+            renewed.signedFields = .value(fields)
+            let notified = EvidenceWithNotifications(evidence, [CustomerState(transactions: [renewed])])
+            return leastSeconds { #expect(notified.knownUntil == Samples.created) }
+        }
+        let few = try seconds(500), many = try seconds(2000)
+        #expect(many <= 9 * few, "\(few) s for 500, \(many) s for 2000")
+    }
+
+    /// Returns the CPU time of the fastest of three runs.
+    private func leastSeconds(_ work: () -> Void) -> Double {
+        (0..<3).reduce(.infinity) { least, _ in
+            let start = threadSeconds()
+            work()
+            return min(least, threadSeconds() - start)
+        }
     }
 
     /// The CPU time of this thread in seconds.

@@ -168,7 +168,7 @@ package final class AnswerComparisons: Sendable {
 
     /// Returns true for a reason that the next request would meet as well. Apple's index may lack a new purchase.
     private func isLasting(_ reason: DegradedReason, _ job: Job) -> Bool {
-        let isNew = job.evaluated.lookupIDs.contains(where: job.evaluated.isRecent)
+        let isNew = !job.evaluated.recentChains.isDisjoint(with: job.evaluated.lookupIDs)
         return reason.facts.isOfEvidence || (reason == .transactionUnknown && !isNew)
     }
 

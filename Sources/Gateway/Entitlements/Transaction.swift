@@ -125,6 +125,12 @@ extension Transaction {
     /// customer's app transaction.
     package var ids: Set<String> { [self].ids }
 
+    /// Returns true for one of its `ids`.
+    func isNamed(_ id: String) -> Bool {
+        id == transactionID || id == chainID || id == signedFields?.value.previousOriginalTransactionID
+            || id == signedFields?.value.appTransactionID
+    }
+
     /// Orders transactions by the end of their period, then by its start, then by their IDs. So of two that end
     /// together, such as an upgrade and the one it replaced, the same one counts in any order of the list.
     ///

@@ -300,6 +300,15 @@ struct AfterVerifyReceiptTests {
         #expect(answer.subscriptions.count == 9 && answer.provenance.degradedReasons == [.customerLimit])
     }
 
+    @Test func `an answer about many chains looks few up in the cache while Apple fails`() async throws {
+        let receipt = Samples.receipt(with: (10..<50).map { Period("\($0)", 0..<100, of: "\($0)") })
+        let fixture = Self.fixture(["49": [.unanswered(.upstreamTimeout)]], .serverAPI)
+        let answer = try await fixture.ask(Self.request(.auto, receipt), at: Samples.time(900))
+        #expect(answer.verdict == .genuine && answer.provenance.degradedReasons == [.upstreamTimeout])
+        #expect(answer.subscriptions.count == 40 && fixture.customers.asked == ["49"])
+        #expect(fixture.events.lines.count { $0 == "looked up miss" } == CustomerResults.Limits.missing)
+    }
+
     // MARK: - Consumables
 
     private static func customer(_ unfinished: UnfinishedConsumables) -> UpstreamAnswer {
