@@ -21,6 +21,9 @@ package struct RedisCommand: Sendable, Redacted {
         self.key = key
     }
 
+    /// True for the wait until replicas have the earlier commands of its connection.
+    var waitsForReplicas: Bool { words.first == "WAIT" }
+
     package var description: String { words.first.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
 }
 

@@ -58,6 +58,24 @@ struct ClusterPipelineTests {
         #expect(pipeline.results == [.success(.integer(0)), .success(.integer(1))])
     }
 
+    @Test(arguments: ["MOVED 12182 b:1", "ASK 12182 b:1", "TRYAGAIN wait"])
+    func `a wait for replicas follows its redirected command`(redirection: String) throws {
+        var pipeline = ClusterPipeline([
+            RedisCommand("SET", key: "foo", "1"), RedisCommand(["WAIT", "1", "1000"], key: "foo"),
+            RedisCommand("GET", key: "foo"),
+        ])
+        let first = try #require(pipeline.takeBatches(by: map).first)
+        // The node has nothing to wait for: all its replicas have it.
+        _ = pipeline.take([refused(redirection), .success(.integer(1)), .success(.integer(5))], to: first)
+        let second = try #require(pipeline.takeBatches(by: map).first)
+        #expect(words(second).filter { $0 != ["ASKING"] } == [["SET", "foo", "1"], ["WAIT", "1", "1000"]])
+        #expect(second.node == (redirection.hasPrefix("ASK") ? b : a))
+        let replies = second.commands.map { $0.words.first == "WAIT" ? RedisValue.integer(0) : .status("OK") }
+        _ = pipeline.take(replies.map { .success($0) }, to: second)
+        #expect(pipeline.isDone)
+        #expect(pipeline.results == [.success(.status("OK")), .success(.integer(0)), .success(.integer(5))])
+    }
+
     @Test func `each command after ASK has its own ASKING, whose reply is dropped`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)

@@ -78,6 +78,10 @@ struct ClusterPipeline {
         for (step, reply) in zip(batch.steps, replies) {
             guard let step else { continue }
             results[step.position] = reply
+            if let earlier = redirected(before: step) {
+                waiting.append(Step(position: step.position, redirectTarget: earlier.redirectTarget))
+                continue
+            }
             guard case .failure(let error) = reply else { continue }
             if isRedirected, error == .notConnected {
                 // The target of a redirection is alive: the connection is being made, and nothing was sent.
@@ -88,6 +92,15 @@ struct ClusterPipeline {
             }
         }
         return hints
+    }
+
+    /// Returns the redirected command that this command waits for: nil unless it waits for replicas. Redis sees no key in it
+    /// and redirects it not, so it has waited for nothing.
+    private func redirected(before step: Step) -> Step? {
+        guard commands[step.position].waitsForReplicas else { return nil }
+        return waiting.last {
+            $0.position < step.position && commands[$0.position].key == commands[step.position].key
+        }
     }
 
     private mutating func follow(
