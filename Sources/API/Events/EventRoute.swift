@@ -48,7 +48,10 @@ package struct EventRoute: Sendable {
             return try charging.refuse(error, to: context.client, in: context)
         }
         let slot = call.isWaiting ? try waiting.acquire(context.client.name) : nil
-        let access = access.now, app = call.apps.count == 1 ? call.apps[0] : nil
+        let access = access.now
+        // The header may have come long before the end of the request, with a key or for an app that is gone by now.
+        guard access.client(named: context.client.name) == context.client else { throw Problem.unauthenticated }
+        let app = call.apps.count == 1 ? call.apps[0] : nil
         return try charging.admit(context, about: app, isLong: slot != nil) {
             defer { withExtendedLifetime(slot) {} }
             let start = try await cursor(of: call)

@@ -133,7 +133,7 @@ extension Problem {
     }
 
     /// Has the same text for every fault of the key.
-    static let unauthenticated = Problem(unauthenticated: "A valid API key is required: \(keyFields)")
+    package static let unauthenticated = Problem(unauthenticated: "A valid API key is required: \(keyFields)")
 
     /// Returns the problem of a request without a valid API key, on a connection whose certificate names no client. The
     /// peer has proved that the certificate is its own, so the text may say what is wrong with it.

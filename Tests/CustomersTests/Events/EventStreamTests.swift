@@ -260,6 +260,22 @@ struct EventStreamTests {
         }
     }
 
+    @Test func `a request whose key is removed before it ends gets no events`() async throws {
+        try await EventSite.with { site in
+            site.add(1)
+            try await RawConnection.with(port: site.port) { connection in
+                let fields = ["Accept: text/event-stream", "Transfer-Encoding: chunked", "Expect: 100-continue"]
+                try await connection.send(site.request(as: "shop", fields))
+                // The header is read, and the client known.
+                _ = try await connection.text(upTo: "100 Continue\r\n\r\n")
+                site.access.replace(with: Access(AccessRules(clients: [])))
+                try await connection.send("0\r\n\r\n")
+                let answer = try #require(try await connection.answer())
+                #expect(answer.status == 401)
+            }
+        }
+    }
+
     @Test func `a stream reads the log only for the part that the client takes next`() async throws {
         let log = EmbeddedEventLog(EventRetention(maximumCount: 100_000, maximumAge: .seconds(60))) { .now() }
         for number in 0..<1000 {
