@@ -64,7 +64,7 @@ package struct RequestCharging: Sendable {
     func sender(
         of context: RequestContext, under policy: RatePolicy, of owner: String, also charges: [RateCharge] = []
     ) -> RequestClient {
-        let bucket = RateBucket(client: owner, policy: policy, subject: address(of: context)?.subscriber ?? "")
+        let bucket = RateBucket(client: owner, policy: policy, subject: address(of: context)?.source.description ?? "")
         return sender(charges: [RateCharge(bucket)] + charges)
     }
 

@@ -92,7 +92,7 @@ extension Client {
             switch policy.subject {
             case .client: ""
             case .app: app()
-            case .address: address()?.subscriber ?? ""
+            case .address: address()?.source.description ?? ""
             }
         return RateBucket(client: name, policy: policy.rate, subject: subject)
     }

@@ -33,14 +33,21 @@ package struct NetworkAddress: Hashable, Sendable {
     /// The longest text form: six groups and an IPv4 address.
     private static let maximumCharacters = 45
 
-    /// The key for limits per address: an IPv4 address, or the /64 of an IPv6 subscriber (RFC 6177), which has 2^64
-    /// addresses.
-    package var subscriber: String {
-        switch family {
-        case .ipv4: String(bits, radix: 16)
-        case .ipv6: String(bits >> 64, radix: 16) + "/64"
-        }
+    package var source: SourceAddress { SourceAddress(self) }
+}
+
+/// One source of requests, for limits: an IPv4 address, or the /64 that an IPv6 subscriber has (RFC 6177).
+package struct SourceAddress: Hashable, Sendable, CustomStringConvertible {
+    private let family: NetworkAddress.Family
+    private let prefix: UInt64
+
+    fileprivate init(_ address: NetworkAddress) {
+        family = address.family
+        prefix = UInt64(truncatingIfNeeded: address.family == .ipv4 ? address.bits : address.bits >> 64)
     }
+
+    /// The name of its token buckets.
+    package var description: String { String(prefix, radix: 16) + (family == .ipv4 ? "" : "/64") }
 }
 
 /// A CIDR range such as `10.0.0.0/8`, or a single address.

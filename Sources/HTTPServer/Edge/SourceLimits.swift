@@ -3,17 +3,6 @@
 package import Clients
 internal import Synchronization
 
-/// One source of connections: an IPv4 address, or an IPv6 /64, which one customer's line has (RFC 6177).
-struct SourceAddress: Hashable, Sendable {
-    private let family: NetworkAddress.Family
-    private let prefix: UInt64
-
-    init(_ address: NetworkAddress) {
-        family = address.family
-        prefix = UInt64(truncatingIfNeeded: address.family == .ipv4 ? address.bits : address.bits >> 64)
-    }
-}
-
 /// The number of limited items that each source holds, shared by all event loops. The lock is held for one dictionary
 /// access.
 final class SourceCounts: Sendable {
@@ -61,7 +50,7 @@ final class SourceLimits: Sendable {
     func source(of peer: NetworkAddress?) -> ConnectionSource {
         guard let peer else { return .unknown }
         if addresses.trustedProxies.contains(peer) { return .proxy(peer) }
-        let source = SourceAddress(peer)
+        let source = peer.source
         return connections.acquire(source) ? .address(source) : .refused
     }
 
@@ -73,7 +62,7 @@ final class SourceLimits: Sendable {
     fileprivate func address(behind proxy: NetworkAddress, _ header: RequestHeader) -> SourceAddress? {
         guard let address = addresses.address(from: proxy, header), !addresses.trustedProxies.contains(address)
         else { return nil }
-        return SourceAddress(address)
+        return address.source
     }
 }
 

@@ -230,7 +230,7 @@ struct NotificationRouteTests {
     private func bucket(of address: String) throws -> RateBucket {
         RateBucket(
             client: NotificationRoutes.Limits.client, policy: NotificationRoutes.Limits.address,
-            subject: try #require(NetworkAddress(address)).subscriber)
+            subject: try #require(NetworkAddress(address)).source.description)
     }
 
     @Test func `an address with too many invalid notifications is refused before verification`() async throws {

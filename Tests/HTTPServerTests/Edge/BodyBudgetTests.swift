@@ -8,7 +8,7 @@ import Testing
 /// The memory for bodies whose senders are not identified before they are read.
 struct BodyBudgetTests {
     private static func sender(_ address: String) throws -> BodySender {
-        .unidentified(SourceAddress(try #require(NetworkAddress(address))))
+        .unidentified(try #require(NetworkAddress(address)).source)
     }
 
     @Test func `unidentified senders share a quarter, and one address has an eighth of that`() throws {

@@ -38,11 +38,13 @@ struct NetworkAddressTests {
     @Test(arguments: [
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
         ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", true), ("2001:db8:0:1::1", "2001:db8:0:2::1", false),
-        ("::c000:201", "192.0.2.1", false), ("::ffff:192.0.2.1", "192.0.2.1", true),
+        ("::c000:201", "192.0.2.1", false), ("::ffff:192.0.2.1", "192.0.2.1", true), ("::1", "0.0.0.1", false),
+        ("0:0:0:0:c000:201::", "192.0.2.1", false),
     ])
-    func `a subscriber is an IPv4 address or a 64 of IPv6`(one: String, other: String, isSame: Bool) throws {
+    func `a source is an IPv4 address or a 64 of IPv6`(one: String, other: String, isSame: Bool) throws {
         let first = try #require(NetworkAddress(one)), second = try #require(NetworkAddress(other))
-        #expect((first.subscriber == second.subscriber) == isSame)
+        #expect((first.source == second.source) == isSame)
+        #expect((first.source.description == second.source.description) == isSame)
     }
 
     @Test(arguments: [
