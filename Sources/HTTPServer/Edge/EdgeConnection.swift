@@ -139,8 +139,11 @@ struct EdgeConnection {
         isIdentified ? .identified : .unidentified(forwarded?.held ?? source)
     }
 
-    /// False if the body has the credentials, so that anyone could have sent it.
-    private var isIdentified: Bool { request?.match.authentication != .body }
+    /// False if anyone could have sent the body: the credentials are in it, or are a key in an app, which anyone can read.
+    private var isIdentified: Bool {
+        guard let request else { return true }
+        return request.match.authentication != .body && request.client.plugins.isEmpty
+    }
 
     private var bodyLimit: Int { (request?.match.bodyLimit ?? rules.bodyLimit).bytes }
 
@@ -158,6 +161,8 @@ struct EdgeConnection {
         request.complete(at: now)
         let deadline = now + rules.answerDeadline + request.match.waitLimit
         phase = .answering(until: deadline, isBegun: false)
+        // From here on the limits of an app's clients apply.
+        if !request.client.plugins.isEmpty { body.reservation?.identify() }
         // The handler becomes the only owner of the body.
         defer { body = ReservedBody() }
         return .deliver(request, body)

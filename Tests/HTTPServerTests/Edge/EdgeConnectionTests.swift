@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Gateway
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -56,6 +57,30 @@ struct EdgeConnectionTests {
             guard case .refuse = action else { Issue.record("served"); continue }
             #expect(connection.deadline == start + linger)
         }
+    }
+
+    @Test(arguments: [Set<PluginProtocol>(), [.openIAP]])
+    func `a body with a key in an app, which anyone can read, takes its address's share until it is complete`(
+        plugins: Set<PluginProtocol>
+    ) throws {
+        var rules = Self.rules
+        rules.bodyLimit = .mebibytes(4)
+        rules.authenticate = { _ in Client(name: "app", apps: .only([]), keys: [], plugins: plugins) }
+        let budget = BodyBudget(.mebibytes(16)), share = ByteBuffer(repeating: 0x20, count: 1 << 20)
+        func connect() throws -> EdgeConnection {
+            var connection = EdgeConnection(rules: rules, routes: Self.routes, budget: budget, at: start)
+            connection.source = try #require(NetworkAddress("192.0.2.1")).source
+            _ = connection.receive(head(), at: start)
+            return connection
+        }
+        var first = try connect(), second = try connect()
+        expect(first.receive(.body(share), at: start), is: "nothing")
+        expect(second.receive(.body(share), at: start), is: plugins.isEmpty ? "nothing" : "overloaded")
+        let delivered = first.receive(.end, at: start)
+        expect(delivered, is: "deliver")
+        var third = try connect()
+        expect(third.receive(.body(share), at: start), is: "nothing")
+        withExtendedLifetime(delivered) {}
     }
 
     @Test mutating func `a late response becomes 503, and one that does not end closes the connection`() {
