@@ -20,7 +20,7 @@ struct UnknownNames {
         let unknown = environment.keys.filter { name in
             // Of the variables in lower case only these are certainly meant for the gateway.
             if variables.contains(name.uppercased()) { return !variables.contains(name) }
-            return name.hasPrefix("GATEWAY_") && !isServiceLink(name)
+            return name.hasPrefix("GATEWAY_") && !isServiceLink(name, environment[name] ?? "")
         }
         return unknown.sorted().map { name in
             let words = name.lowercased().split(separator: "_").dropFirst().joined(separator: "_")
@@ -31,9 +31,10 @@ struct UnknownNames {
 
     /// True for the variables that Kubernetes sets in every container of a namespace with a Service named `gateway`,
     /// such as `GATEWAY_SERVICE_HOST` and `GATEWAY_PORT_8080_TCP_ADDR`.
-    private func isServiceLink(_ name: String) -> Bool {
-        name == "GATEWAY_PORT" || name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT")
-            || name.contains(/_PORT_\d+_(TCP|UDP|SCTP)/)
+    private func isServiceLink(_ name: String, _ value: String) -> Bool {
+        // Kubernetes sets a URL; a number is meant for `GATEWAY_HTTP_PORT`.
+        name == "GATEWAY_PORT" && value.contains("://") || name.contains("_SERVICE_HOST")
+            || name.contains("_SERVICE_PORT") || name.contains(/_PORT_\d+_(TCP|UDP|SCTP)/)
     }
 
     // MARK: - The file

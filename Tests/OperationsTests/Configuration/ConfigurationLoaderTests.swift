@@ -363,6 +363,10 @@ struct ConfigurationLoaderTests {
         ("GATEWAY_APPLE_SERVER_API_BUDGET_SHARE", "0", "\"0\" is out of range; accepted: a number, from 0.01 to 1.0"),
         ("GATEWAY_APPLE_SERVER_API_LOOKUP_SHARE", "30%", "\"30%\" is not a number"),
         ("GATEWAY_HTPT_PORT", "1", "is not a setting of the gateway; did you mean GATEWAY_HTTP_PORT?"),
+        (
+            "GATEWAY_PORT", "8081",
+            "is not a setting of the gateway; did you mean one of GATEWAY_HTTP_PORT, GATEWAY_ADMIN_PORT?"
+        ),
         ("GATEWAY_UNHEARD_OF_THINGS", "1", "is not a setting of the gateway"),
     ]
 
