@@ -17,6 +17,8 @@ struct TestWebhookCommand: AsyncParsableCommand {
 
               receipt-gateway webhook test --endpoint shop/crm
 
+            Then it shows the public keys, whpk_…, with which a receiver checks signatures of whsk_ keys.
+
             The command needs the clients file, and no Redis. Run it where the gateways run, so that it has their \
             network.
 
@@ -42,7 +44,7 @@ struct TestWebhookCommand: AsyncParsableCommand {
         let test = WebhookRequest(testing: endpoint, number: .random(in: .min ... .max), at: .now())
         let result = await WebhookTestResult(of: test, through: sender)
         await sender.shutdown()
-        print(result.text(for: endpoint.name))
+        print(result.text(for: endpoint))
         if result.fault != nil { throw ExitCode.failure }
     }
 }
@@ -65,11 +67,14 @@ extension WebhookTestResult {
         }
     }
 
-    func text(for endpoint: String) -> String {
-        let answer = status.map { "answered \($0)" } ?? "did not answer"
+    func text(for endpoint: WebhookEndpoint) -> String {
+        let answer = status.map { "answered \($0)" } ?? "did not answer", name = endpoint.name
         let time = "after \(took.wholeMilliseconds) ms"
-        guard let fault else { return "\(endpoint) accepted the test event: it \(answer) \(time)." }
-        return "\(endpoint) \(answer) \(time) (\(fault.rawValue)).\n\(fault.advice)"
+        let outcome =
+            fault.map { "\(name) \(answer) \(time) (\($0.rawValue)).\n\($0.advice)" }
+            ?? "\(name) accepted the test event: it \(answer) \(time)."
+        let keys = endpoint.keys.compactMap(\.publicKey).map { "Its signatures v1a are checked with \($0)" }
+        return ([outcome] + keys).joined(separator: "\n")
     }
 }
 
