@@ -121,11 +121,6 @@ extension JSONWriter {
         }
     }
 
-    package mutating func member(_ name: StaticString, _ value: JSONValue) {
-        key(name)
-        self.value(value)
-    }
-
     package mutating func member(_ member: JSONValue.Member) {
         key(named: member.name)
         value(member.value)

@@ -271,13 +271,6 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Returns the bytes written and starts anew, with the same capacity.
-    package mutating func takeBytes() -> [UInt8] {
-        let taken = bytes
-        self = JSONWriter(reservingCapacity: taken.capacity)
-        return taken
-    }
-
     /// Starts anew in the same memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)

@@ -245,6 +245,13 @@ extension Base64 {
         }
     }
 
+    /// Returns the base64 encoding of the bytes (RFC 4648 §4), padded and without line breaks.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        append(encoding: bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Returns the base64url encoding of the bytes without padding (RFC 4648 §5).
     package static func encodeURL(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []

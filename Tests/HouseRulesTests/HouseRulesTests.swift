@@ -122,7 +122,6 @@ struct HouseRulesTests {
         "Sources/HTTPServer/Edge/RequestHeader.swift": "the function of the edge",
         "Sources/HTTPServer/Edge/HostRule.swift": "calls it for an address in brackets",
         "Sources/HTTPServer/Routing/RouteTable.swift": "calls it for a parameter of a path, which is ASCII",
-        "Sources/API/Verify/AnswerBody.swift": "the gateway's own text",
         "Sources/API/Form/FormBody.swift": "a name of at most 21 bytes",
         "Sources/Redis/RedisValue.swift": "at most 20 digits",
         "Sources/Redis/RedisCommand.swift": "the gateway's own command",

@@ -38,10 +38,7 @@ extension Answer {
         let known = (upstreamBody ?? earlierUpstreamBody).flatMap {
             VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
         }
-        if let known { return known }
-        var text: [UInt8] = []
-        Base64.append(encoding: sent, to: &text)
-        return String(decoding: text, as: UTF8.self)
+        return known ?? Base64.encode(sent)
     }
 
     private func start(_ provenance: Provenance) -> [UInt8] {

@@ -59,7 +59,7 @@ package enum ServerAPIParameter: String, CaseIterable, Hashable, Sendable {
     func acceptsInPath(_ value: String) -> Bool {
         switch self {
         case .transactionID, .originalTransactionID: value.isTransactionID
-        case .requestIdentifier, .imageIdentifier, .messageIdentifier: value.utf8.isUUID
+        case .requestIdentifier, .imageIdentifier, .messageIdentifier: ASCII.bytes(uuid: value.utf8Span.span) != nil
         case .change: value.utf8.isWord
         default: value.utf8.isName
         }
@@ -82,13 +82,6 @@ extension String.UTF8View {
     fileprivate var isWord: Bool {
         (1...ServerAPIParameter.Limits.nameBytes).contains(count)
             && allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
-    }
-
-    /// True for 32 hexadecimal digits in five groups (RFC 9562 §4).
-    fileprivate var isUUID: Bool {
-        let groups = split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12]
-            && groups.allSatisfy { $0.allSatisfy { ASCII.hexadecimalValue(of: $0) != nil } }
     }
 }
 

@@ -75,10 +75,9 @@ extension ProductOffer {
         let timestamp = now.millisecondsSince1970
         let message = signedBytes(
             forApp: bundleID, keyID: key.keyID, account: account?.text ?? "", nonce: nonce, timestamp: timestamp)
-        var text: [UInt8] = []
-        Base64.append(encoding: Array(key.privateKey.encodedSignature(over: message)), to: &text)
         return OriginalOfferSignature(
-            keyID: key.keyID, nonce: nonce, timestamp: timestamp, signature: String(decoding: text, as: UTF8.self))
+            keyID: key.keyID, nonce: nonce, timestamp: timestamp,
+            signature: Base64.encode(Array(key.privateKey.encodedSignature(over: message))))
     }
 
     /// Returns the UTF-8 of the seven parts, with U+2063 between them. The separators of an empty part stay.

@@ -28,9 +28,7 @@ package struct ClientsFileSeal: Sendable {
 
     /// Returns a sealed value: `sealed:` and base64.
     package func seal(_ text: Secret) -> String {
-        var sealed: [UInt8] = []
-        Base64.append(encoding: cipher.seal(Array(text.exposed.utf8), context: Self.context), to: &sealed)
-        return Self.prefix + String(decoding: sealed, as: UTF8.self)
+        Self.prefix + Base64.encode(cipher.seal(Array(text.exposed.utf8), context: Self.context))
     }
 
     /// Opens a sealed value; nil if it was not sealed with this pepper.

@@ -15,7 +15,6 @@ package final class EmbeddedNotificationStore: NotificationStore {
         static let taken = 64
         /// The time after which a notification that was taken and not finished is taken again.
         static let stalled: Duration = .seconds(15)
-        static let deadLetters = 1000
         /// The chains with a scheduled event; further chains make no event by dates alone.
         static let scheduled = 100_000
     }

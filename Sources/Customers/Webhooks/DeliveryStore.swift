@@ -142,6 +142,6 @@ extension PurchaseChain {
     /// The digest by which deliveries know the chain.
     package var deliveryName: String {
         let digest = HashFunction.sha256.digest(of: Array("\(environment.rawValue) \(originalTransactionID)".utf8))
-        return Base64.text(Array(digest.prefix(15)))
+        return Base64.encode(Array(digest.prefix(15)))
     }
 }

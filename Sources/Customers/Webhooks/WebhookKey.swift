@@ -33,7 +33,7 @@ package enum WebhookKey: Hashable, Sendable {
     /// `whpk_` and base64 of the public key, for receivers; nil for a symmetric key.
     package var publicKey: String? {
         guard case .ed25519(let key) = try? signingKey() else { return nil }
-        return Self.publicPrefix + Base64.text(key.publicKey)
+        return Self.publicPrefix + Base64.encode(key.publicKey)
     }
 
     enum SigningKey: Sendable {
@@ -97,13 +97,5 @@ package enum WebhookKeyFault: Error, Hashable, Sendable, CustomStringConvertible
 extension String {
     fileprivate var trimmed: String {
         String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
-    }
-}
-
-extension Base64 {
-    static func text(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        append(encoding: bytes, to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -69,8 +69,8 @@ struct WebhookSigner: Sendable {
         let content = Array("\(id).\(timestamp).".utf8) + body
         return keys.map { key in
             switch key {
-            case .hmac(let key): "v1," + Base64.text(key.code(for: content.span))
-            case .ed25519(let key): "v1a," + Base64.text(key.signature(over: content))
+            case .hmac(let key): "v1," + Base64.encode(key.code(for: content.span))
+            case .ed25519(let key): "v1a," + Base64.encode(key.signature(over: content))
             }
         }.joined(separator: " ")
     }

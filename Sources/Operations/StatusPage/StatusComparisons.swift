@@ -5,7 +5,6 @@ internal import Gateway
 // The results of comparisons with other sources, of the whole fleet.
 extension StatusSources {
     private typealias Row = StatusTable.Row
-    private typealias Heading = StatusTable.Heading
 
     private enum Limits {
         /// The kinds of difference on the page, the most frequent. The command prints all.

@@ -76,7 +76,6 @@ package struct StatusSources: Sendable {
     // MARK: - Tables
 
     private typealias Row = StatusTable.Row
-    private typealias Heading = StatusTable.Heading
 
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
         let apple = [apple(windows), serverAPI(windows), sunset(at: now), receipts(windows.all, at: now)]

@@ -104,13 +104,13 @@ final class SentinelClient: RedisClient {
     private func query(_ sentinel: RedisNode) async -> RedisAddress? {
         let question = RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisWord(name))
         guard let reply = try? await sentinel.send(question) else { return nil }
-        let address = Self.address(in: reply, from: sentinel.configuration.address)
+        let address = Self.address(in: reply)
         state.withLock { $0.refusal = address == nil ? RedisRefusal(line: "ERR unknown master \(name)") : nil }
         return address
     }
 
     /// Parses `[host, port]`, both strings; nil for an unknown name.
-    static func address(in reply: RedisValue, from sentinel: RedisAddress) -> RedisAddress? {
+    static func address(in reply: RedisValue) -> RedisAddress? {
         guard case .array(let parts) = reply, parts.count == 2,
             let host = parts[0].text, let port = parts[1].text
         else { return nil }

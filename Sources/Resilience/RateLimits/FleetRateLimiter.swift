@@ -31,17 +31,15 @@ package final class FleetRateLimiter: RateLimiter {
     private let clock: @Sendable () -> Instant
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - maximumBuckets: the number of buckets kept apart; each takes about 700 bytes.
-    ///   - liveNodes: returns the number of nodes that share the limits now, this node included.
+    /// - Parameter liveNodes: returns the number of nodes that share the limits now, this node included.
     package init(
-        _ buckets: any SharedBuckets, maximumBuckets: Int = Limits.buckets,
-        liveNodes: @escaping @Sendable () -> Int, clock: @escaping @Sendable () -> Instant = { .now }
+        _ buckets: any SharedBuckets, liveNodes: @escaping @Sendable () -> Int,
+        clock: @escaping @Sendable () -> Instant = { .now }
     ) {
         self.buckets = buckets
         self.liveNodes = liveNodes
         self.clock = clock
-        state = Mutex(State(buckets: NodeBuckets(maximumBuckets: maximumBuckets)))
+        state = Mutex(State(buckets: NodeBuckets(maximumBuckets: Limits.buckets)))
     }
 
     var waitingCount: Int { state.withLock { $0.waitingCount } }

@@ -120,9 +120,7 @@ enum EvidenceFile {
         }
         // 0x30 begins a receipt in DER. Its base64 begins with M.
         if bytes[0] == 0x30 || isPropertyList {
-            var text: [UInt8] = []
-            Base64.append(encoding: isPropertyList ? Array(trimmed) : bytes, to: &text)
-            return String(decoding: text, as: UTF8.self)
+            return Base64.encode(isPropertyList ? Array(trimmed) : bytes)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw UnreadableEvidence(fault: "is neither a text nor a receipt in DER")
