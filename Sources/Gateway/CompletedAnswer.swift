@@ -11,7 +11,12 @@ struct CompletedAnswer: Sendable {
 
     /// Returns true if one of these transactions is missing, or has another state.
     func differs(from sent: [Transaction]) -> Bool {
-        sent.contains { sent in transactions.index(of: sent).map { !transactions[$0].isSameState(as: sent) } ?? true }
+        // A receipt may have thousands.
+        let indices = sent.count < 8 ? nil : transactions.indicesByID
+        return sent.contains { sent in
+            let index = indices.map { $0[sent.transactionID] } ?? transactions.index(of: sent)
+            return index.map { !transactions[$0].isSameState(as: sent) } ?? true
+        }
     }
 
     /// Takes over transactions of the evidence that have another state and were signed later. Adds missing transactions
@@ -29,7 +34,6 @@ struct CompletedAnswer: Sendable {
         let answered = transactions
         lazy var chains = NamedChains(of: answered, and: sent)
         lazy var ties = PurchaseTies(answered)
-        // A receipt may have thousands.
         var indices = sent.count < 8 ? nil : transactions.indicesByID
         for sent in sent {
             guard let date = sent.signedDate ?? signedAt else { continue }

@@ -13,8 +13,6 @@ final class EvaluatedRequest: Sendable {
     /// The interface that Apple answers by.
     let api: UpstreamAPI
     let rules: EvaluationRules
-    /// The states that notifications have left of chains of the evidence.
-    private let states: [CustomerState]
     /// The purchases in the evidence and in notifications.
     private let entitlements: Entitlements
     /// The time up to which notifications have reported the state of all chains; nil if they have not.
@@ -24,12 +22,13 @@ final class EvaluatedRequest: Sendable {
     /// True if what notifications may have reported cannot be read now.
     let lacksStates: Bool
 
+    /// - Parameter states: the states that notifications have left of the evidence's chains.
     init(
         _ subject: VerificationSubject, _ states: [CustomerState] = [], for request: VerificationRequest,
         at now: Timestamp, by verifier: LocalVerifier, rules: EvaluationRules
     ) {
         (self.subject, self.request, self.now, self.rules) = (subject, request, now, rules)
-        (self.verifier, self.states) = (verifier, states)
+        self.verifier = verifier
         (api, lacksStates) = (.verifyReceipt, false)
         let newest = EvidenceWithNotifications(subject.evidence, states)
         (notifiedUntil, isNotified) = (newest.knownUntil, newest.isNotified)
@@ -43,7 +42,7 @@ final class EvaluatedRequest: Sendable {
         entitlements: Entitlements? = nil, lacksStates: Bool? = nil
     ) {
         (subject, self.request, now, rules) = (other.subject, request ?? other.request, other.now, other.rules)
-        (verifier, states) = (other.verifier, other.states)
+        verifier = other.verifier
         (notifiedUntil, isNotified) = (other.notifiedUntil, other.isNotified)
         self.api = api ?? other.api
         self.entitlements = entitlements ?? other.entitlements
@@ -55,9 +54,9 @@ final class EvaluatedRequest: Sendable {
     private var renewals: [Renewal] { entitlements.renewals }
     private var subscriptions: [Subscription] { entitlements.subscriptions }
 
-    /// Returns the same subject together with what notifications have reported about it, here and before.
-    func adding(_ more: [CustomerState]) -> EvaluatedRequest {
-        EvaluatedRequest(subject, states + more, for: request, at: now, by: verifier, rules: rules).answered(by: api)
+    /// Returns the same subject together with what notifications have reported about it.
+    func adding(_ states: [CustomerState]) -> EvaluatedRequest {
+        EvaluatedRequest(subject, states, for: request, at: now, by: verifier, rules: rules).answered(by: api)
     }
 
     /// Returns the same subject, about which another interface answers.
@@ -116,13 +115,14 @@ extension EvaluatedRequest {
         return [subject.evidence?.newestSigningTime, notified].compactMap(\.self).max()
     }
 
-    /// The chains of the evidence whose state notifications may have reported, the newest first; empty without a signed
-    /// app and environment.
+    /// The chains of the evidence whose state notifications may have reported, consumables last, else the newest first;
+    /// empty without a signed app and environment.
     var notifiableChains: [PurchaseChain] {
         guard let evidence = subject.evidence, let bundleID = evidence.bundleID, let environment = evidence.environment,
             environment.isApples
         else { return [] }
-        return entitlements.facts.chainsByAge.map { id in
+        let chains = entitlements.facts.chainsByAge, passing = Set(transactions.filter(\.isConsumable).map(\.chainID))
+        return (chains.filter { !passing.contains($0) } + chains.filter(passing.contains)).map { id in
             PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
         }
     }

@@ -53,10 +53,10 @@ package struct NotifiedStates: Sendable {
         return evaluated.withoutUpstream(.upstreamNotConfigured, degradedBecause: [.sharedStoreUnreachable])
     }
 
-    /// Returns the evaluated request with the states of all its chains. Nil if the states are unknown.
+    /// Returns the evaluated request with the states of its chains, whatever the purges say. Nil if the states are
+    /// unknown.
     func addingAll(to evaluated: EvaluatedRequest) async -> EvaluatedRequest? {
-        let chains = chainsByPurge(of: evaluated)
-        return await adding([.named, .unknown, .none].flatMap { chains[$0, default: []] }, to: evaluated)
+        await adding(byLastPurge(evaluated.notifiableChains), to: evaluated)
     }
 
     /// Returns the chains about which a notification may have reported something that the evidence lacks: it purges the
@@ -68,15 +68,19 @@ package struct NotifiedStates: Sendable {
         case .none: return []
         case .unknown: return isAppleAsked() ? [] : evaluated.notifiableChains
         case .named:
-            // In this order: of too many chains only the first are looked up.
-            let chains = chainsByPurge(of: evaluated)
-            return [.named, .unknown].flatMap { chains[$0, default: []] }
+            return byLastPurge(
+                evaluated.notifiableChains.filter { chain in
+                    let id = chain.originalTransactionID
+                    return purges.knownPurge(of: [id], in: chain.bundleID, since: evaluated.signedAfter) != .none
+                })
         }
     }
 
-    private func chainsByPurge(of evaluated: EvaluatedRequest) -> [KnownPurge: [PurchaseChain]] {
-        Dictionary(grouping: evaluated.notifiableChains) { chain in
-            purges.knownPurge(of: [chain.originalTransactionID], in: chain.bundleID, since: evaluated.signedAfter)
-        }
+    /// Returns the chains that purges name, the chain of the latest purge first, then the others in their order. Of many
+    /// chains only the first are looked up.
+    private func byLastPurge(_ chains: [PurchaseChain]) -> [PurchaseChain] {
+        let purged = chains.map { ($0, purges.lastPurge(of: $0.originalTransactionID, in: $0.bundleID)) }
+        let named = purged.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
+        return (named + purged.filter { $0.1 == 0 }).map(\.0)
     }
 }

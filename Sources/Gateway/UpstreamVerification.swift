@@ -207,7 +207,7 @@ extension UpstreamVerification {
         var customers = CustomerResults(of: evaluated)
         for id in evaluated.lookupIDs where !customers.isNamed(id) {
             guard customers.mayLookUp else {
-                customers.add(MissingAnswer(), for: id, stale: nil)
+                customers.add(MissingAnswer(.customerLimit), for: id, stale: nil)
                 continue
             }
             let key = CacheKey(evaluated.subject, transactionID: id)

@@ -67,7 +67,7 @@ struct CustomerResults: Sendable {
         static let customers = 4
         /// The limit for lookups by IDs that Apple does not know.
         static let unknown = 4
-        /// The limit for chains without an answer. The other chains are not looked up in the cache.
+        /// The limit for chains without an answer. Beyond it, chains are not looked up in the cache.
         static let missing = 16
     }
 
@@ -93,7 +93,7 @@ struct CustomerResults: Sendable {
             && gaps.allSatisfy(\.gap.isUnknownID)
     }
 
-    /// False beyond the limit: what is left is hardly in the cache, either.
+    /// False beyond the limit. The cache rarely has the remaining chains.
     var mayLookUp: Bool { missing.count + refused.count < Limits.missing }
 
     mutating func add(_ found: UsableResult, for id: String) {

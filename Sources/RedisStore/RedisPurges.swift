@@ -45,11 +45,8 @@ package final class RedisPurges: ResultPurges {
         _ store: any RedisCommands, seal: StoreSeal, counters: InvalidationCounters,
         clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
-        self.store = store
-        self.seal = seal
-        self.counters = counters
-        self.clock = clock
-        self.observe = observe
+        (self.store, self.seal, self.counters) = (store, seal, counters)
+        (self.clock, self.observe) = (clock, observe)
     }
 
     package var position: PurgePosition { known.withLock { $0.history.position } }
@@ -63,6 +60,10 @@ package final class RedisPurges: ResultPurges {
             if known.history.names(ids, in: bundleID) { return .named }
             return known.isComplete(since: time) ? .none : .unknown
         }
+    }
+
+    package func lastPurge(of id: String, in bundleID: String?) -> UInt64 {
+        known.withLock { $0.history.lastPurge(of: id, in: bundleID) }
     }
 
     package func version(watching ids: [String]) -> InvalidationVersion { counters.version(watching: ids) }
@@ -371,11 +372,8 @@ extension Purge {
     fileprivate init?(storedBytes bytes: [UInt8]) {
         let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
         guard let id = String(outside: parts[0]) else { return nil }
-        guard parts.count == 2 else {
-            self.init(id)
-            return
-        }
-        guard let bundleID = String(outside: parts[1]) else { return nil }
+        let bundleID = parts.count == 2 ? String(outside: parts[1]) : nil
+        guard parts.count == 1 || bundleID != nil else { return nil }
         self.init(id, in: bundleID)
     }
 }

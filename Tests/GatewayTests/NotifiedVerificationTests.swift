@@ -148,33 +148,56 @@ struct NotifiedVerificationTests {
     }
 
     /// A transaction, and newer ones of more chains than are looked up.
-    private static let manyChains = VerificationRequest(
-        [SignedSamples.transaction()]
-            + (1...EvidenceWithNotifications.Limits.chains).map { number in
-                SignedSamples.transaction {
-                    ($0.transactionID, $0.originalTransactionID) = ("coins \(number)", "coins \(number)")
-                    $0.productID = "com.example.forge.coins\(number)"
-                    $0.purchaseDate = SignedSamples.time(Int64(number - 50))
-                }
-            })
+    private static func manyChains(_ type: String = "Auto-Renewable Subscription") -> VerificationRequest {
+        VerificationRequest(
+            [SignedSamples.transaction()]
+                + (1...EvidenceWithNotifications.Limits.chains).map { number in
+                    SignedSamples.transaction {
+                        ($0.transactionID, $0.originalTransactionID) = ("coins \(number)", "coins \(number)")
+                        ($0.productID, $0.type) = ("com.example.forge.coins\(number)", type)
+                        $0.purchaseDate = SignedSamples.time(Int64(number - 50))
+                        if type == "Consumable" { $0.expiresDate = nil }
+                    }
+                })
+    }
 
-    @Test func `of many chains, the one that a purge names is looked up, although the others may be purged`()
-        async throws
-    {
+    /// Earlier purges, for which each chain may have a new state.
+    enum EarlierPurges: CaseIterable { case forgotten, ofTheApp, ofEachChain }
+
+    @Test(arguments: EarlierPurges.allCases)
+    func `of many chains, the one that a purge named last is looked up`(earlier: EarlierPurges) async throws {
+        let states = KnownStates(), fixture = Self.fixture(states)
+        states.set(Self.state(signed: 6, revoked: 6))
+        switch earlier {
+        case .forgotten: try await Self.forgetPurges(fixture)
+        case .ofTheApp:
+            let all = Purge.all(of: SignedSamples.app)
+            try await fixture.invalidation.purge(transactionID: all.id, in: all.bundleID)
+        case .ofEachChain:
+            for number in 1...EvidenceWithNotifications.Limits.chains {
+                try await fixture.invalidation.purge(transactionID: "coins \(number)")
+            }
+        }
+        try await Self.notify(fixture)
+        let answer = try await fixture.ask(Self.manyChains(), at: SignedSamples.time(7))
+        let revoked = answer.subscriptions.filter { $0.state == .revoked }
+        #expect(revoked.map(\.originalTransactionID) == [SignedSamples.original])
+    }
+
+    @Test func `consumables are looked up last, where no purge is known`() async throws {
         let states = KnownStates(), fixture = Self.fixture(states)
         states.set(Self.state(signed: 6, revoked: 6))
         try await Self.forgetPurges(fixture)
-        try await Self.notify(fixture)
-        let answer = try await fixture.ask(Self.manyChains, at: SignedSamples.time(7))
-        let revoked = answer.subscriptions.filter { $0.state == .revoked }
-        #expect(revoked.map(\.originalTransactionID) == [SignedSamples.original])
+        let request = Self.manyChains("Consumable").with { $0.maximumAge = .seconds(1) }
+        let answer = try await fixture.ask(request, at: SignedSamples.time(10))
+        #expect(answer.subscriptions.map(\.state) == [.revoked])
     }
 
     @Test func `a state that was read is kept when Apple fails, although the chain is one of many`() async throws {
         let states = KnownStates(), fixture = Self.fixture(states)
         states.set(Self.state(signed: 6, revoked: 6))
         try await Self.notify(fixture)
-        let request = Self.manyChains.with { $0.maximumAge = .seconds(1) }
+        let request = Self.manyChains().with { $0.maximumAge = .seconds(1) }
         let answer = try await fixture.ask(request, at: SignedSamples.time(10))
         #expect(answer.provenance.isDegraded && !fixture.customers.asked.isEmpty)
         let revoked = answer.subscriptions.filter { $0.state == .revoked }

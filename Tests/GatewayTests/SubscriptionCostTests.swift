@@ -77,6 +77,16 @@ struct SubscriptionCostTests {
         #expect(many <= 9 * few, "\(few) s for 500, \(many) s for 2000")
     }
 
+    @Test func `comparing evidence with an answer costs what the number of transactions says`() {
+        func seconds(_ count: Int) -> Double {
+            var answer = UpstreamAnswer.customer()
+            answer.transactions = (0..<count).map { Shape.renewals.transaction($0, of: count) }
+            return leastSeconds { #expect(!CompletedAnswer(answer).differs(from: answer.transactions)) }
+        }
+        let few = seconds(1000), many = seconds(4000)
+        #expect(many <= 9 * few, "\(few) s for 1000, \(many) s for 4000")
+    }
+
     /// Returns the CPU time of the fastest of three runs.
     private func leastSeconds(_ work: () -> Void) -> Double {
         (0..<3).reduce(.infinity) { least, _ in

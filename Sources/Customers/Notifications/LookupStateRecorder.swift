@@ -58,11 +58,12 @@ private struct RecordedLookup: CustomerLookup {
 }
 
 extension UpstreamAnswer {
-    /// Returns the signed states of its newest chains.
-    fileprivate func updates(cause: EventCause) -> [CustomerStateUpdate] {
+    /// Returns the signed states of its newest chains, subscriptions first: a history has every consumable as a chain.
+    func updates(cause: EventCause) -> [CustomerStateUpdate] {
         guard environment.isApples else { return [] }
         let signed = transactions.filter { $0.signedDate != nil }
-        return signed.chainsByAge.prefix(SignedNotification.Limits.chains).map { id in
+        let chains = signed.filter(\.isSubscription).chainsByAge + signed.filter { !$0.isSubscription }.chainsByAge
+        return chains.prefix(SignedNotification.Limits.chains).map { id in
             let newest = signed.filter { $0.chainID == id }.sorted { $0.expiryOrder > $1.expiryOrder }
             let plans = renewals.filter { $0.originalTransactionID == id && $0.signedDate != nil }
             return CustomerStateUpdate(

@@ -54,8 +54,7 @@ package final class EmbeddedOwnershipStore: OwnershipStore {
     }
 
     package func chains(of account: Account, in bundleID: String) -> Set<PurchaseChain> {
-        let used = used(by: account, in: bundleID).filter { !$0.value.isBoundToOther(than: account) }
-        return Set(used.keys.prefix(ErasureSubject.Limits.chains))
+        Set(used(by: account, in: bundleID).filter { !$0.value.isBoundToOther(than: account) }.keys)
     }
 
     private func used(by account: Account, in bundleID: String) -> [PurchaseChain: OwnershipRecord] {

@@ -99,6 +99,6 @@ package protocol OwnershipStore: CustomerDataStore {
     func forget(_ chain: PurchaseChain) async throws(StoreUnreachable) -> Bool
 
     /// Returns the chains of an app that an account was seen with and that are bound to it, or to no account, whose
-    /// data is deleted with the account: `ErasureSubject.Limits.chains` at most, none whose binding cannot be read.
+    /// data is deleted with the account; none whose binding cannot be read.
     func chains(of account: Account, in bundleID: String) async throws(StoreUnreachable) -> Set<PurchaseChain>
 }

@@ -127,8 +127,16 @@ extension Transaction {
 
     /// Returns true for one of its `ids`.
     func isNamed(_ id: String) -> Bool {
-        id == transactionID || id == chainID || id == signedFields?.value.previousOriginalTransactionID
-            || id == signedFields?.value.appTransactionID
+        var isNamed = false
+        forEachID { isNamed = isNamed || $0 == id }
+        return isNamed
+    }
+
+    fileprivate func forEachID(_ use: (String) -> Void) {
+        use(transactionID)
+        use(chainID)
+        if let id = signedFields?.value.previousOriginalTransactionID { use(id) }
+        if let id = signedFields?.value.appTransactionID { use(id) }
     }
 
     /// Orders transactions by the end of their period, then by its start, then by their IDs. So of two that end
@@ -148,12 +156,7 @@ extension [Transaction] {
     package var ids: Set<String> {
         var ids = Set<String>(minimumCapacity: count)
         // By index, so that no transaction is copied.
-        for index in indices {
-            ids.insert(self[index].transactionID)
-            ids.insert(self[index].chainID)
-            if let id = self[index].signedFields?.value.previousOriginalTransactionID { ids.insert(id) }
-            if let id = self[index].signedFields?.value.appTransactionID { ids.insert(id) }
-        }
+        for index in indices { self[index].forEachID { ids.insert($0) } }
         return ids
     }
 

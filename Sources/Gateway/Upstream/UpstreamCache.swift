@@ -29,6 +29,8 @@ package protocol ResultPurges: Sendable {
     /// Returns the purges of these IDs of an app that this node knows; `unknown` also while the store is unreachable.
     /// - Parameter time: the time from which all must be known.
     func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge
+    /// Returns a number that is larger for an ID that a later purge names; 0 for an ID that none of the known purges names.
+    func lastPurge(of id: String, in bundleID: String?) -> UInt64
     /// The position of the purges that this node knows, to be read before a request to Apple.
     var position: PurgePosition { get }
     /// Compares an app's result with the purges that this node knows.
@@ -112,6 +114,10 @@ private final class EmbeddedPurges: ResultPurges {
 
     func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge {
         history.withLock { $0.names(ids, in: bundleID) ? .named : $0.isComplete(after: 0) ? .none : .unknown }
+    }
+
+    func lastPurge(of id: String, in bundleID: String?) -> UInt64 {
+        history.withLock { $0.lastPurge(of: id, in: bundleID) }
     }
 
     var position: PurgePosition { history.withLock { $0.position } }

@@ -106,6 +106,12 @@ package struct PurgeHistory: Sendable {
         arePurged(ids, in: bundleID, after: 0)
     }
 
+    /// Returns the number of the last kept purge of this ID itself, for all apps or for this app; 0 for none.
+    package func lastPurge(of id: String, in bundleID: String?) -> UInt64 {
+        let named = [Purge(id)] + (bundleID.map { [Purge(id, in: $0)] } ?? [])
+        return named.compactMap { numbers[$0.hashValue] }.max() ?? 0
+    }
+
     /// Decides if an app's result from `position` that names these IDs may be used.
     package func purgeDecision(
         for position: PurgePosition, naming ids: some Sequence<String>, in bundleID: String?

@@ -126,6 +126,18 @@ import TestSupport
     }
 
     @Test(.redis, arguments: StoreKind.allCases)
+    func `an account has all its chains: an erasure deletes their data, and then the account`(kind: StoreKind)
+        async throws
+    {
+        let store = SharedOwnership(kind).store, account = try Samples.account("a")
+        let chains = (0..<1001).map { Samples.chain("\($0)") }
+        for start in stride(from: 0, to: chains.count, by: 200) {
+            _ = await store.record(account, using: Array(chains[start...].prefix(200)))
+        }
+        #expect(try await store.chains(of: account, in: Samples.bundleID) == Set(chains))
+    }
+
+    @Test(.redis, arguments: StoreKind.allCases)
     func `the chains of an account are those that it used and no other account has, in one app`(
         kind: StoreKind
     ) async throws {

@@ -102,6 +102,8 @@ final class PurgeRecorder: ResultPurges {
 
     func knownPurge(of ids: [String], in bundleID: String?, since time: Timestamp) -> KnownPurge { .none }
 
+    func lastPurge(of id: String, in bundleID: String?) -> UInt64 { 0 }
+
     func purge(_ purges: [Purge]) throws(StoreUnreachable) {
         guard isReachable else { throw StoreUnreachable() }
         purged.withLock { $0 += purges }
