@@ -32,7 +32,7 @@ struct AppReceiptResponse: Sendable {
             form.receipt(receipt, requestDate, purchases)
             guard hasLatestReceipt else { return }
             let listed = excludesOldTransactions ? latest.withoutOldTransactions() : latest
-            form.transactions("latest_receipt_info", plans == nil ? listed : listed.map(dated))
+            form.transactions("latest_receipt_info", plans == nil ? listed : dated(listed))
             form.json.latestReceipt(latestReceipt, else: receipt.bytes)
             if let plans { form.plans("pending_renewal_info", plans) }
         }
@@ -66,18 +66,18 @@ struct AppReceiptResponse: Sendable {
         }
     }
 
-    /// Returns a transaction with the date on which an upgrade ended it. Apple's answer always has it; signed data
+    /// Returns transactions with the dates on which upgrades ended them. Apple's answer always has them; signed data
     /// contain the date for refunds, but only a flag for upgrades.
-    private func dated(_ transaction: Transaction) -> Transaction {
-        guard transaction.isUpgraded, transaction.cancellationDate == nil, let start = transaction.purchaseDate else {
-            return transaction
+    private func dated(_ transactions: [Transaction]) -> [Transaction] {
+        let starts = PeriodStarts(latest)
+        return transactions.map { transaction in
+            guard transaction.isUpgraded, transaction.cancellationDate == nil,
+                let end = starts.next(after: transaction)
+            else { return transaction }
+            var dated = transaction
+            (dated.cancellationDate, dated.cancellationReason) = (end, 0)
+            return dated
         }
-        let replacement = latest.filter { other in
-            transaction.isReplaceable(by: other) && other.purchaseDate.map { start < $0 } ?? false
-        }
-        var dated = transaction
-        (dated.cancellationDate, dated.cancellationReason) = (replacement.compactMap(\.purchaseDate).min(), 0)
-        return dated.cancellationDate == nil ? transaction : dated
     }
 
     private var expectedByteCount: Int {
@@ -191,12 +191,38 @@ private struct VerifyReceiptForm: FieldVisitor {
     func invalid(_ name: StaticString) {}
 }
 
-extension Transaction {
-    /// Returns true for a period of the same subscription, or of another subscription of its group.
-    fileprivate func isReplaceable(by other: Transaction) -> Bool {
-        other.expiresDate != nil
-            && (other.originalTransactionID == originalTransactionID
-                || (subscriptionGroupID != nil && other.subscriptionGroupID == subscriptionGroupID))
+/// The starts of the periods of each subscription and of each group, in order.
+private struct PeriodStarts {
+    private var ofSubscriptions: [String?: [Timestamp]] = [:]
+    private var ofGroups: [String: [Timestamp]] = [:]
+
+    init(_ transactions: [Transaction]) {
+        for period in transactions where period.expiresDate != nil {
+            guard let start = period.purchaseDate else { continue }
+            ofSubscriptions[period.originalTransactionID, default: []].append(start)
+            if let group = period.subscriptionGroupID { ofGroups[group, default: []].append(start) }
+        }
+        ofSubscriptions = ofSubscriptions.mapValues { $0.sorted() }
+        ofGroups = ofGroups.mapValues { $0.sorted() }
+    }
+
+    /// Returns the start of the next period of the same subscription, or of another subscription of its group.
+    func next(after period: Transaction) -> Timestamp? {
+        guard let start = period.purchaseDate else { return nil }
+        let ofGroup = period.subscriptionGroupID.flatMap { ofGroups[$0] }
+        return [ofSubscriptions[period.originalTransactionID], ofGroup].compactMap { $0?.first(after: start) }.min()
+    }
+}
+
+extension [Timestamp] {
+    /// Returns the first time after another, in a sorted list.
+    fileprivate func first(after time: Timestamp) -> Timestamp? {
+        var (start, end) = (0, count)
+        while start < end {
+            let middle = (start + end) / 2
+            if self[middle] <= time { start = middle + 1 } else { end = middle }
+        }
+        return start < count ? self[start] : nil
     }
 }
 
