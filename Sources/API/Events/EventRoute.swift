@@ -50,7 +50,7 @@ package struct EventRoute: Sendable {
         let slot = call.isWaiting ? try waiting.acquire(context.client.name) : nil
         let access = access.now
         // The header may have come long before the end of the request, with a key or for an app that is gone by now.
-        guard access.client(named: context.client.name) == context.client else { throw Problem.unauthenticated }
+        guard access.knows(context.client) else { throw Problem.unauthenticated }
         let app = call.apps.count == 1 ? call.apps[0] : nil
         return try charging.admit(context, about: app, isLong: slot != nil) {
             defer { withExtendedLifetime(slot) {} }

@@ -83,6 +83,13 @@ package final class Access: Sendable {
         (rules.clients ?? [.loopback]).first { $0.name == name }
     }
 
+    /// Returns true if a request that was identified before would still be of this client, with the same apps.
+    package func knows(_ client: Client) -> Bool {
+        guard let current = self.client(named: client.name), current.apps == client.apps else { return false }
+        guard let id = client.keyID else { return current.certificates == client.certificates }
+        return current.keys.contains { $0.id == id && client.keys.contains($0) }
+    }
+
     /// Returns true for an app whose notifications are accepted. An app that only a client for any app uses is not
     /// named, so its notifications are not accepted.
     package func servesApp(_ bundleID: String) -> Bool { servedApps?.contains(bundleID) ?? true }
