@@ -115,8 +115,7 @@ extension Span<UInt8> {
         return code >= 100 ? code : nil
     }
 
-    /// The bytes as ASCII (RFC 9110 §5.5): others, which no field that is read has, become `?`. Swift would split them as
-    /// Unicode.
+    /// The bytes as ASCII (RFC 9110 §5.5). Other bytes become `?`: no field that the gateway reads has them.
     fileprivate var ascii: String {
         unsafe String(unsafeUninitializedCapacity: count) { text in
             // SAFETY: there is room for as many bytes, and each is set.

@@ -16,13 +16,17 @@ package enum HTTPDate {
     package static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
         guard text.utf8.count <= maximumBytes else { return nil }
         let words = text.utf8.split(whereSeparator: isSeparator)
-        guard words.count >= 7, Int(digits: words[0]) == nil, let time = civilTime(words, now: now), time.exists else {
+        guard words.count >= 7, words[0].allSatisfy(isLetter), let time = civilTime(words, now: now), time.exists else {
             return nil
         }
         return Timestamp(millisecondsSince1970: time.secondsSince1970 * 1000)
     }
 
     private typealias Word = Substring.UTF8View
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
 
     private static func isSeparator(_ byte: UInt8) -> Bool {
         switch byte {

@@ -22,7 +22,9 @@ package struct RedisCommand: Sendable, Redacted {
     }
 
     /// True for the wait until replicas have the earlier commands of its connection.
-    var waitsForReplicas: Bool { words.first == "WAIT" }
+    var waitsForReplicas: Bool { words.first == Self.wait }
+
+    private static let wait: RedisWord = "WAIT"
 
     package var description: String { words.first.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
 }

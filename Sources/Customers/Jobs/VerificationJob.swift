@@ -129,7 +129,7 @@ package struct JobResult: Hashable, Sendable {
         }
     }
 
-    /// The apps in the answer and its request: an account is one of a client's for one of them.
+    /// Returns the apps in the answer and in its request. An account belongs to a client and an app.
     package func apps(with request: JobRequest?) -> Set<String> {
         let named = [bundleID, request?.options.expectations.bundleID].compactMap(\.self)
         return Set(named + (chains + (request?.chains ?? [])).map(\.bundleID))

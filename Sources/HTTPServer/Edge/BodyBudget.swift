@@ -80,7 +80,7 @@ package final class BodyBudget: Sendable {
 /// The sender of a body, as far as it is known before the body is read.
 enum BodySender: Hashable, Sendable {
     case identified
-    /// Anyone: the credentials are in the body.
+    /// Anyone: the credentials are in the body, or are a key in an app.
     case unidentified(SourceAddress?)
 }
 
@@ -106,7 +106,7 @@ package final class BodyReservation: Sendable {
 
     package var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Counts the bytes for a client, whose credentials were found in the body.
+    /// Counts the bytes for a client from now on.
     package func identify() {
         state.withLock { state in
             budget.identify(state.bytes, from: state.sender)

@@ -161,7 +161,7 @@ struct EdgeConnection {
         request.complete(at: now)
         let deadline = now + rules.answerDeadline + request.match.waitLimit
         phase = .answering(until: deadline, isBegun: false)
-        // From here on the limits of an app's clients apply.
+        // The client's rate limits bound what follows.
         if !request.client.plugins.isEmpty { body.reservation?.identify() }
         // The handler becomes the only owner of the body.
         defer { body = ReservedBody() }
@@ -221,7 +221,7 @@ struct EdgeConnection {
 
     private mutating func refuse(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
         let (refused, bodyBytes) = (request, body.bytes.readableBytes)
-        let isKnown = refused != nil && refusal != .unauthenticated && isIdentified
+        let isKnown = refusal != .unauthenticated && refused.map { $0.match.authentication != .body } ?? false
         forgetRequest()
         phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.unauthenticatedLingerDeadline))
         return .refuse(refusal, refused, bodyBytes: bodyBytes)

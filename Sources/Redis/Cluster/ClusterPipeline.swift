@@ -94,8 +94,8 @@ struct ClusterPipeline {
         return hints
     }
 
-    /// Returns the redirected command that this command waits for: nil unless it waits for replicas. Redis sees no key in it
-    /// and redirects it not, so it has waited for nothing.
+    /// Returns the redirected command before a `WAIT`; nil for other commands. Redis sees no key in `WAIT` and does not
+    /// redirect it, so its reply says nothing about that command.
     private func redirected(before step: Step) -> Step? {
         guard commands[step.position].waitsForReplicas else { return nil }
         return waiting.last {
