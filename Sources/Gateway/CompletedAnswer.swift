@@ -11,11 +11,9 @@ struct CompletedAnswer: Sendable {
 
     /// Returns true if one of these transactions is missing, or has another state.
     func differs(from sent: [Transaction]) -> Bool {
-        // A receipt may have thousands.
-        let indices = sent.count < 8 ? nil : transactions.indicesByID
+        let indices = indices(toFind: sent)
         return sent.contains { sent in
-            let index = indices.map { $0[sent.transactionID] } ?? transactions.index(of: sent)
-            return index.map { !transactions[$0].isSameState(as: sent) } ?? true
+            index(of: sent, indices).map { !transactions[$0].isSameState(as: sent) } ?? true
         }
     }
 
@@ -34,11 +32,10 @@ struct CompletedAnswer: Sendable {
         let answered = transactions
         lazy var chains = NamedChains(of: answered, and: sent)
         lazy var ties = PurchaseTies(answered)
-        var indices = sent.count < 8 ? nil : transactions.indicesByID
+        var indices = indices(toFind: sent)
         for sent in sent {
             guard let date = sent.signedDate ?? signedAt else { continue }
-            let found = indices.map { $0[sent.transactionID] } ?? transactions.index(of: sent)
-            guard let index = found else {
+            guard let index = index(of: sent, indices) else {
                 guard indexed < date, isOneCustomer || chains.contains(sent.chainID) || ties.connects(to: sent) else {
                     continue
                 }
@@ -53,18 +50,22 @@ struct CompletedAnswer: Sendable {
         for plan in plans { complete(with: plan, isOfAdded: added.contains(plan.originalTransactionID)) }
     }
 
+    /// Returns the indices by ID, or nil if a search for each transaction takes less. A receipt may have thousands.
+    private func indices(toFind sent: [Transaction]) -> [String: Int]? {
+        sent.count < 8 ? nil : transactions.indicesByID
+    }
+
+    private func index(of sent: Transaction, _ indices: [String: Int]?) -> Int? {
+        guard let indices else { return transactions.firstIndex { $0.transactionID == sent.transactionID } }
+        return indices[sent.transactionID]
+    }
+
     private mutating func complete(with plan: Renewal, isOfAdded: Bool) {
         guard let index = renewals.firstIndex(where: { $0.originalTransactionID == plan.originalTransactionID }) else {
             if isOfAdded { renewals.append(plan) }
             return
         }
         if let known = renewals[index].signedDate, let date = plan.signedDate, known < date { renewals[index] = plan }
-    }
-}
-
-extension [Transaction] {
-    fileprivate func index(of transaction: Transaction) -> Int? {
-        firstIndex { $0.transactionID == transaction.transactionID }
     }
 }
 

@@ -121,8 +121,7 @@ extension EvaluatedRequest {
         guard let evidence = subject.evidence, let bundleID = evidence.bundleID, let environment = evidence.environment,
             environment.isApples
         else { return [] }
-        let chains = entitlements.facts.chainsByAge, passing = Set(transactions.filter(\.isConsumable).map(\.chainID))
-        return (chains.filter { !passing.contains($0) } + chains.filter(passing.contains)).map { id in
+        return entitlements.facts.lastingChainsFirst.map { id in
             PurchaseChain(bundleID: bundleID, environment: environment, originalTransactionID: id)
         }
     }

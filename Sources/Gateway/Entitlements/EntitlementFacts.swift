@@ -18,11 +18,20 @@ final class EntitlementFacts: Sendable {
     }
 
     /// The IDs of the chains, the chain with the newest transaction first, in any order of the list.
-    var chainsByAge: [String] {
+    var chainsByAge: [String] { newestOfChains.map { texts[transactions[$0].chain] } }
+
+    /// The same with the chains of consumables last: few states of theirs matter.
+    var lastingChainsFirst: [String] {
+        let newest = newestOfChains, lasting = newest.filter { !transactions[$0].isConsumable }
+        return (lasting + newest.filter { transactions[$0].isConsumable }).map { texts[transactions[$0].chain] }
+    }
+
+    /// The index of each chain's newest transaction, the newest of all first.
+    private var newestOfChains: [Int] {
         let newest = Dictionary(transactions.indices.map { (transactions[$0].chain, $0) }) {
             begins($0, before: $1) ? $1 : $0
         }
-        return newest.sorted { begins($1.value, before: $0.value) }.map { texts[$0.key] }
+        return newest.values.sorted { begins($1, before: $0) }
     }
 }
 

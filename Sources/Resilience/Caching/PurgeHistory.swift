@@ -108,9 +108,10 @@ package struct PurgeHistory: Sendable {
 
     /// Returns the number of the last kept purge of this ID itself, for all apps or for this app; 0 for none.
     package func lastPurge(of id: String, in bundleID: String?) -> UInt64 {
-        let named = [Purge(id)] + (bundleID.map { [Purge(id, in: $0)] } ?? [])
-        return named.compactMap { numbers[$0.hashValue] }.max() ?? 0
+        max(last(Purge(id)), bundleID.map { last(Purge(id, in: $0)) } ?? 0)
     }
+
+    private func last(_ purge: Purge) -> UInt64 { numbers[purge.hashValue] ?? 0 }
 
     /// Decides if an app's result from `position` that names these IDs may be used.
     package func purgeDecision(
@@ -125,9 +126,8 @@ package struct PurgeHistory: Sendable {
     /// this app.
     private func arePurged(_ ids: some Sequence<String>, in bundleID: String?, after number: UInt64) -> Bool {
         if numbers.isEmpty { return false }
-        func isLater(_ purge: Purge) -> Bool { (numbers[purge.hashValue] ?? 0) > number }
-        guard let bundleID else { return ids.contains { isLater(Purge($0)) } }
-        return isLater(.all(of: bundleID)) || ids.contains { isLater(Purge($0)) || isLater(Purge($0, in: bundleID)) }
+        if let bundleID, last(.all(of: bundleID)) > number { return true }
+        return ids.contains { lastPurge(of: $0, in: bundleID) > number }
     }
 
     /// Returns true if all purges after a position are known. A position ahead of this history comes from another node.
