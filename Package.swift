@@ -59,7 +59,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
-        .systemLibrary(name: "CBase64"),
+        .systemLibrary(name: "CIntrinsics"),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "AppStore",
@@ -74,13 +74,13 @@ let package = Package(
         .target(
             name: "Cryptography",
             dependencies: [
-                "COpenSSL"
+                "CIntrinsics", "COpenSSL",
             ],
             swiftSettings: fuzzedSettings),
         .target(
             name: "Receipts",
             dependencies: [
-                "CBase64", "COpenSSL", "JSON",
+                "CIntrinsics", "COpenSSL", "JSON",
             ],
             swiftSettings: coverageSettings),
         .target(
@@ -309,7 +309,7 @@ let package = Package(
         .testTarget(
             name: "ReceiptsTests",
             dependencies: [
-                "CBase64", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "TestSupport",
+                "CIntrinsics", "JSON", "RealCorpus", "ReceiptForge", "Receipts", "ReceiptsFoundation", "TestSupport",
             ],
             swiftSettings: commonSettings),
         .testTarget(

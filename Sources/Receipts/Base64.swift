@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CBase64
+internal import CIntrinsics
 
 /// A fault of base64 text (RFC 4648 §4) and its position. Holds no character of the text.
 public struct Base64Error: Error, Hashable, Sendable, CustomStringConvertible {
@@ -94,7 +94,7 @@ public enum Base64 {
         } while position < text.count
     }
 
-    private static let hasBlocks = CBase64_has_avx2()
+    private static let hasBlocks = Base64_has_avx2()
 
     /// Decodes blocks of 32 characters up to the first block with another character, and not the last block.
     @unsafe
@@ -107,7 +107,7 @@ public enum Base64 {
             // SAFETY: both begin within their memory. At least three bytes of room are left for four characters, so the
             // function may write 8 bytes behind a block, because it leaves the last 12 characters alone.
             guard let from = characters.baseAddress, let to = output.baseAddress else { return 0 }
-            return unsafe CBase64_decode_avx2(from + start, characters.count - start, to + written)
+            return unsafe Base64_decode_avx2(from + start, characters.count - start, to + written)
         }
         position += read
         count += read / 4 * 3

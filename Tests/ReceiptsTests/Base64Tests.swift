@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBase64
+import CIntrinsics
 import Foundation
 import Glibc
 import ReceiptForge
@@ -55,13 +55,13 @@ struct Base64Tests {
     }
 
     /// The pages behind the text and behind the output end the process that touches them.
-    @Test(.enabled(if: CBase64_has_avx2())) func `blocks are decoded within their memory`() throws {
+    @Test(.enabled(if: Base64_has_avx2())) func `blocks are decoded within their memory`() throws {
         let input = try GuardedPage(), output = try GuardedPage()
         for count in 0...200 {
             let whole = max(0, count - 12) / 32 * 32
             let text = unsafe input.end - count, bytes = unsafe output.end - count / 4 * 3
             unsafe text.initialize(repeating: UInt8(ascii: "/"), count: count)
-            let read = unsafe CBase64_decode_avx2(text, count, bytes)
+            let read = unsafe Base64_decode_avx2(text, count, bytes)
             let areDecoded = (0..<whole / 4 * 3).allSatisfy { unsafe bytes[$0] == 0xFF }
             #expect(read == whole && areDecoded, "\(count) characters")
         }

@@ -68,7 +68,7 @@ package final class NearCache: Sendable {
 
     /// A request to one endpoint. Its body is known by a tag, and not kept.
     struct Key: Hashable, Sendable {
-        fileprivate let tag: RequestTag
+        fileprivate let tag: UniversalHash.Tag
         private let answersVersion: UInt64
         /// The name of the sending client, whose share holds the answer.
         let client: String
@@ -80,7 +80,7 @@ package final class NearCache: Sendable {
         init?(
             endpoint: String, isSigned: Bool = false, body: ByteBuffer, answersVersion: UInt64, client: String
         ) {
-            guard let tag = RequestTag(of: body.readableBytesUInt8Span) else { return nil }
+            guard let tag = Self.hash.tag(of: body.readableBytesUInt8Span) else { return nil }
             (self.endpoint, self.isSigned, self.tag) = (endpoint, isSigned, tag)
             (self.answersVersion, self.client) = (answersVersion, client)
         }
@@ -89,6 +89,9 @@ package final class NearCache: Sendable {
             hasher.combine(tag)
             hasher.combine(client)
         }
+
+        /// The key and the tags never leave the process, so a client can only guess.
+        private static let hash = UniversalHash(maximumBytes: Limits.bodyBytes)
     }
 }
 
@@ -158,73 +161,4 @@ final class CachedReply: Sendable {
     private static let fixedByteCount = 832
     /// The memory of a text beside its bytes, rounded up as malloc does.
     private static let textBytes = 48
-}
-
-/// A keyed universal hash of a request's body: NH with words of 64 bits, under two keys that are shifted against each
-/// other (Black, Halevi, Krawczyk, Krovetz and Rogaway, "UMAC: Fast and Secure Message Authentication", 1999, §4.2 and
-/// §4.3; RFC 4418 §5.2.2).
-///
-/// Two different bodies have the same tag under one key of 2^128, however they are chosen. The key is random for each
-/// process, and neither it nor a tag leaves the process. So a body need not be kept to recognise it.
-struct RequestTag: Hashable, Sendable {
-    private var first: UInt128 = 0
-    private var second: UInt128 = 0
-    // The theorem is about bodies of one length.
-    private let byteCount: Int
-
-    /// Returns nil for a body beyond the limit.
-    init?(of body: Span<UInt8>) {
-        guard body.count <= NearCache.Limits.bodyBytes else { return nil }
-        byteCount = body.count
-        let key = Self.key.span, bytes = unsafe body.bytes
-        var offset = 0
-        while offset &+ 16 <= bytes.byteCount {
-            // SAFETY: sixteen bytes lie behind `offset`, and any eight of them are a number.
-            let words = unsafe (
-                bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self),
-                bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset &+ 8, as: UInt64.self)
-            )
-            add(words, key, at: offset &>> 3)
-            offset &+= 16
-        }
-        if offset < body.count { add(Self.words(of: body.extracting(offset...)), key, at: offset >> 3) }
-    }
-
-    /// Adds the products of two words under both keys.
-    @inline(__always)
-    private mutating func add(_ words: (UInt64, UInt64), _ key: Span<UInt64>, at index: Int) {
-        // SAFETY: the key has a word for each word of the longest body, padded to pairs, and two more.
-        let pairs = unsafe (
-            (key[unchecked: index], key[unchecked: index &+ 1]),
-            (key[unchecked: index &+ 2], key[unchecked: index &+ 3])
-        )
-        first &+= UInt128(words.0 &+ pairs.0.0) &* UInt128(words.1 &+ pairs.0.1)
-        second &+= UInt128(words.0 &+ pairs.1.0) &* UInt128(words.1 &+ pairs.1.1)
-    }
-
-    /// Returns fewer than sixteen bytes, with zeros behind them.
-    private static func words(of rest: Span<UInt8>) -> (UInt64, UInt64) {
-        var words: (UInt64, UInt64) = (0, 0)
-        for index in rest.indices {
-            let byte = UInt64(rest[index]) << UInt64(8 * (index % 8))
-            if index < 8 { words.0 |= byte } else { words.1 |= byte }
-        }
-        return words
-    }
-
-    /// Longer than the longest body by two words.
-    private static let key: [UInt64] = {
-        let bytes = SecureRandom.bytes(NearCache.Limits.bodyBytes + 2 * MemoryLayout<UInt64>.size)
-        return stride(from: 0, to: bytes.count, by: 8).map { start in
-            bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
-        }
-    }()
-
-    /// The number that decides the part of the near cache. The hash uses other words.
-    ///
-    /// Bodies that differ in one word differ little in the high half of the sum, and well in the upper bits of the low half.
-    var part: Int { Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: second ^ second >> 64) >> 32) }
-
-    /// Both halves: bodies can be chosen that differ in a few bits of one half only.
-    func hash(into hasher: inout Hasher) { hasher.combine(first) }
 }
