@@ -61,6 +61,14 @@ struct EventScheduleTests {
         #expect(chronicle.nextEventTime() == nil)
     }
 
+    @Test func `the retry of a payment within a commitment ends after 90 days`() throws {
+        var chronicle = try Self.subscribed()
+        let month = Samples.period(1) { $0.billingPlanType = "MONTHLY" }
+        let failed = Samples.notice("DID_FAIL_TO_RENEW", day: 30, month, Self.failed)
+        #expect(chronicle.take(try SignedNotice(failed)).types == ["subscription.entered_billing_retry"])
+        #expect(chronicle.nextEventTime() == Samples.day(120, hour: 1))
+    }
+
     @Test func `a gateway that was off makes all that is due, in order`() throws {
         var chronicle = try Self.subscribed()
         var plan = Self.failed

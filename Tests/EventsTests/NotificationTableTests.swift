@@ -92,6 +92,22 @@ struct NotificationTableTests {
             Samples.notice(
                 "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED", day: 20, Samples.period(1), Samples.plan()),
             "subscription.renewal_enabled"),
+        // The customer cancels while Apple tries to collect the payment.
+        Row(
+            [Samples.subscribed, inRetry("DID_FAIL_TO_RENEW", day: 30)],
+            Samples.notice(
+                "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", day: 33, Samples.period(1),
+                Samples.plan { ($0.autoRenewStatus, $0.expirationIntent, $0.isInBillingRetryPeriod) = (0, 2, true) }),
+            "subscription.renewal_disabled"),
+        // Monthly payments go on until the commitment ends.
+        Row([committed()], committed("DID_CHANGE_RENEWAL_STATUS", day: 10, 0), "subscription.renewal_disabled"),
+        Row([], committed("DID_CHANGE_RENEWAL_STATUS", day: 10, 0), "subscription.renewal_disabled"),
+        Row(
+            [committed(), committed("DID_CHANGE_RENEWAL_STATUS", day: 10, 0)],
+            committed("DID_CHANGE_RENEWAL_STATUS", day: 20, 1), "subscription.renewal_enabled"),
+        Row(
+            [committed()], committed("DID_CHANGE_RENEWAL_PREF", day: 10, next: Samples.yearly),
+            "subscription.plan_changed"),
         Row(
             Samples.notice(
                 "PRICE_INCREASE", "PENDING", day: 10, Samples.period(1), Samples.plan { $0.priceIncreaseStatus = 0 }),
@@ -118,6 +134,12 @@ struct NotificationTableTests {
 
     private static let refunds: [Row] = [
         Row(refunded, "subscription.refunded"),
+        // The plan is about a period that a later notification announces.
+        Row(
+            Samples.notice(
+                "REFUND", day: 5, Samples.period(1) { $0.refund(onDay: 5) },
+                Samples.plan { ($0.productID, $0.autoRenewProductID) = (Samples.yearly, Samples.yearly) }),
+            "subscription.refunded"),
         Row(
             [Samples.notice("ONE_TIME_CHARGE", day: 0, Samples.item())],
             Samples.notice("REFUND", day: 5, Samples.item { $0.refund(onDay: 5) }), "purchase.refunded"),
@@ -181,6 +203,21 @@ extension NotificationTableTests {
     private static let disabled = Samples.notice(
         "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", day: 10, Samples.period(1),
         Samples.plan { $0.autoRenewStatus = 0 })
+
+    /// A notification about the first of twelve monthly payments.
+    /// - Parameters:
+    ///   - status: 1 if the commitment renews.
+    ///   - next: the product after the commitment.
+    private static func committed(
+        _ type: String = "SUBSCRIBED", day: Int = 0, _ status: Int64 = 1, next: String = Samples.monthly
+    ) -> NotifiedEvent {
+        Samples.notice(
+            type, day: day, Samples.period(1) { $0.billingPlanType = "MONTHLY" },
+            Samples.plan {
+                $0.commitment = RenewalInfoContents.Commitment(
+                    autoRenewProductID: next, autoRenewStatus: status, renewalDate: Samples.day(365), renewalPrice: 1)
+            })
+    }
 
     private static let inGrace = Samples.notice(
         "DID_FAIL_TO_RENEW", "GRACE_PERIOD", day: 30, Samples.period(1),

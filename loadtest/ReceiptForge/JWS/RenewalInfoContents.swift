@@ -8,14 +8,17 @@ package struct RenewalInfoContents: SignedContents, Hashable {
     /// The next commitment, billed monthly.
     package struct Commitment: Sendable, Hashable {
         package var autoRenewProductID: String
-        package var autoRenewStatus: Int64 = 1
+        package var autoRenewStatus: Int64
         package var renewalDate: Timestamp
         /// The price in thousandths of the currency.
         package var renewalPrice: Int64
         package var renewalBillingPlanType: String? = "MONTHLY"
 
-        package init(autoRenewProductID: String, renewalDate: Timestamp, renewalPrice: Int64) {
+        package init(
+            autoRenewProductID: String, autoRenewStatus: Int64 = 1, renewalDate: Timestamp, renewalPrice: Int64
+        ) {
             self.autoRenewProductID = autoRenewProductID
+            self.autoRenewStatus = autoRenewStatus
             self.renewalDate = renewalDate
             self.renewalPrice = renewalPrice
         }

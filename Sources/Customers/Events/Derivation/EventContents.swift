@@ -187,6 +187,8 @@ extension JSONWriter {
     private mutating func plan(_ renewal: Renewal) {
         member("will_renew", renewal.willRenew)
         member("auto_renew_product_id", renewal.renewalProductID)
+        member("commitment_auto_renew_status", renewal.signedFields?.value.commitmentAutoRenewStatus)
+        member("commitment_auto_renew_product_id", renewal.signedFields?.value.commitmentAutoRenewProductID)
         member("expiration_intent", renewal.expirationIntent?.rawValue)
         member("grace_period_expires_date", renewal.gracePeriodExpiresDate)
         member("price_consent", renewal.priceConsent?.rawValue)

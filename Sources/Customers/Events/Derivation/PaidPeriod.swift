@@ -14,6 +14,9 @@ struct PaidPeriod: Sendable {
     enum Limits {
         /// The time for which Apple tries to collect a failed payment (Apple, "Reducing involuntary subscriber churn").
         static let billingRetry: Duration = .seconds(60 * 86_400)
+        /// The same for a payment within a commitment (Apple, "Managing the life cycle of monthly subscriptions with a
+        /// 12-month commitment").
+        static let billingRetryOfCommitment: Duration = .seconds(90 * 86_400)
     }
 
     /// The state after a period that was not renewed.
@@ -84,7 +87,8 @@ struct PaidPeriod: Sendable {
 
     /// The changes to come if Apple sends no notification, in their order.
     func schedule(expiryDelay: Duration) -> [ScheduledChange] {
-        let expiry = isInBillingRetry ? end.advanced(by: Limits.billingRetry) : accessEnd
+        let retry = transaction.isPartOfCommitment ? Limits.billingRetryOfCommitment : Limits.billingRetry
+        let expiry = isInBillingRetry ? end.advanced(by: retry) : accessEnd
         var changes = [ScheduledChange(due: expiry.advanced(by: expiryDelay), contents: event(.expired, at: expiry))]
         if isInBillingRetry {
             changes.insert(ScheduledChange(due: accessEnd, contents: event(.billingRetry, at: accessEnd)), at: 0)
@@ -92,6 +96,11 @@ struct PaidPeriod: Sendable {
         // A period that had ended long before it was seen is no news.
         return changes.filter { transaction.isRecent($0.contents.occurredAt) }
     }
+}
+
+extension Transaction {
+    /// True for a month of a year to which the customer has committed.
+    var isPartOfCommitment: Bool { signedFields?.value.billingPlanType == "MONTHLY" }
 }
 
 extension CustomerState {
