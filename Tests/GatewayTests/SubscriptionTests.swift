@@ -386,7 +386,9 @@ struct SubscriptionTests {
             }
             #expect(seen(150, []).map(\.state) == [.active] && seen(250, []).map(\.state) == [.expired])
             #expect(seen(250, [grace]).map(\.state) == [.inGracePeriod])
-            #expect(order.withoutOldTransactions().map(\.transactionID) == ["2"])
+            let entitlements = Entitlements(
+                in: TransactionList(order), at: Samples.time(250), rules: SubscriptionRules())
+            #expect(entitlements.latestTransactions.map(\.transactionID) == ["2"])
         }
     }
 
@@ -406,6 +408,17 @@ struct SubscriptionTests {
         let seen = Entitlements(in: TransactionList(transactions), at: Samples.time(10), rules: SubscriptionRules())
             .subscriptions
         #expect(seen.map(\.isEligibleForIntroOffer) == [false, false, true])
+    }
+
+    @Test(arguments: [(nil, false), (1, false), (2, true), (3, true), (4, true)] as [(Int64?, Bool)])
+    func `a free period of another offer uses up no introductory offer`(offerType: Int64?, isEligible: Bool) throws {
+        var transactions = try Samples.transactions([Period("1", 0..<100).trial])
+        var fields = SignedTransactionFields()
+        fields.offerType = offerType
+        (transactions[0].signedFields, transactions[0].subscriptionGroupID) = (.value(fields), "A")
+        let seen = Entitlements(in: TransactionList(transactions), at: Samples.time(10), rules: SubscriptionRules())
+            .subscriptions
+        #expect(seen.map(\.isEligibleForIntroOffer) == [isEligible])
     }
 
     @Test(arguments: [
@@ -463,7 +476,8 @@ struct SubscriptionTests {
         ]
         let purchases = try Samples.transactions(periods)
         for order in [purchases, purchases.reversed()] {
-            let kept = order.withoutOldTransactions().map(\.transactionID)
+            let kept = Entitlements(in: TransactionList(order), at: Samples.time(250), rules: SubscriptionRules())
+                .latestTransactions.map(\.transactionID)
             let ordered = order.map(\.transactionID).filter { ["3", "5", "8", "9"].contains($0) }
             #expect(kept == ordered)
         }

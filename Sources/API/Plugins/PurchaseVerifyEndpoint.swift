@@ -99,7 +99,7 @@ private struct VerifiedPurchase {
 
     private func state(of sent: Transaction) -> PurchaseState {
         if sent.isSubscription { return state(ofSubscription: sent) }
-        let newest = answer.transactions.first { $0.transactionID == sent.transactionID } ?? sent
+        let newest = answer.newestState(of: sent)
         if newest.cancellationDate != nil { return .canceled }
         return newest.isConsumable ? .readyToConsume : .entitled
     }
@@ -107,8 +107,7 @@ private struct VerifiedPurchase {
     /// Returns the state of the subscription now, not of the period that was sent: it may have been renewed since. A
     /// subscription that changed to another product has ended for this product.
     private func state(ofSubscription sent: Transaction) -> PurchaseState {
-        let chain = ChainNames(answer.transactions.values, answer.renewals).current(sent.chainID)
-        guard let subscription = answer.subscriptions.first(where: { $0.originalTransactionID == chain }),
+        guard let subscription = answer.subscription(of: sent),
             subscription.transaction.productID == sent.productID
         else { return .expired }
         if subscription.grantsAccess(at: now) { return .entitled }

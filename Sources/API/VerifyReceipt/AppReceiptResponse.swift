@@ -13,9 +13,10 @@ internal import Receipts
 struct AppReceiptResponse: Sendable {
     /// Its `in_app` always has all purchases.
     let receipt: VerifiedReceipt
-    /// The transactions of `latest_receipt_info`, old transactions included.
-    let latest: [Transaction]
-    /// True if `latest_receipt_info` has only the latest of each subscription (`exclude-old-transactions`).
+    /// The purchases and what is known of their subscriptions.
+    let entitlements: Entitlements
+    /// True if `latest_receipt_info` has only the latest of each subscription (`exclude-old-transactions`): the transaction
+    /// that decides its state.
     var excludesOldTransactions = false
     /// The plans of `pending_renewal_info`; nil if only the receipt is known.
     var plans: [Renewal]?
@@ -31,13 +32,15 @@ struct AppReceiptResponse: Sendable {
             form.json.key("receipt")
             form.receipt(receipt, requestDate, purchases)
             guard hasLatestReceipt else { return }
-            let listed = excludesOldTransactions ? latest.withoutOldTransactions() : latest
+            let listed = excludesOldTransactions ? entitlements.latestTransactions.values : latest
             form.transactions("latest_receipt_info", plans == nil ? listed : dated(listed))
             form.json.latestReceipt(latestReceipt, else: receipt.bytes)
             if let plans { form.plans("pending_renewal_info", plans) }
         }
         return form.json.bytes
     }
+
+    private var latest: [Transaction] { entitlements.transactions.values }
 
     /// True if Apple would include the latest receipt: for auto-renewable subscriptions, which alone have an expiry
     /// date.
@@ -66,16 +69,16 @@ struct AppReceiptResponse: Sendable {
         }
     }
 
-    /// Returns transactions with the dates on which upgrades ended them. Apple's answer always has them; signed data
-    /// contain the date for refunds, but only a flag for upgrades.
+    /// Returns transactions with the dates on which changes of product ended them. Apple's answer always has them; signed
+    /// data contain the date for refunds, but only a flag for upgrades, and nothing if they were signed before.
     private func dated(_ transactions: [Transaction]) -> [Transaction] {
-        let starts = PeriodStarts(latest)
+        let ends = entitlements.replacementDates
         return transactions.map { transaction in
-            guard transaction.isUpgraded, transaction.cancellationDate == nil,
-                let end = starts.next(after: transaction)
-            else { return transaction }
+            guard transaction.cancellationDate == nil, let end = ends[transaction.transactionID] else {
+                return transaction
+            }
             var dated = transaction
-            (dated.cancellationDate, dated.cancellationReason) = (end, 0)
+            (dated.cancellationDate, dated.cancellationReason, dated.isUpgraded) = (end, 0, true)
             return dated
         }
     }
@@ -189,41 +192,6 @@ private struct VerifyReceiptForm: FieldVisitor {
 
     /// Does nothing: this visitor only writes.
     func invalid(_ name: StaticString) {}
-}
-
-/// The starts of the periods of each subscription and of each group, in order.
-private struct PeriodStarts {
-    private var ofSubscriptions: [String?: [Timestamp]] = [:]
-    private var ofGroups: [String: [Timestamp]] = [:]
-
-    init(_ transactions: [Transaction]) {
-        for period in transactions where period.expiresDate != nil {
-            guard let start = period.purchaseDate else { continue }
-            ofSubscriptions[period.originalTransactionID, default: []].append(start)
-            if let group = period.subscriptionGroupID { ofGroups[group, default: []].append(start) }
-        }
-        ofSubscriptions = ofSubscriptions.mapValues { $0.sorted() }
-        ofGroups = ofGroups.mapValues { $0.sorted() }
-    }
-
-    /// Returns the start of the next period of the same subscription, or of another subscription of its group.
-    func next(after period: Transaction) -> Timestamp? {
-        guard let start = period.purchaseDate else { return nil }
-        let ofGroup = period.subscriptionGroupID.flatMap { ofGroups[$0] }
-        return [ofSubscriptions[period.originalTransactionID], ofGroup].compactMap { $0?.first(after: start) }.min()
-    }
-}
-
-extension [Timestamp] {
-    /// Returns the first time after another, in a sorted list.
-    fileprivate func first(after time: Timestamp) -> Timestamp? {
-        var (start, end) = (0, count)
-        while start < end {
-            let middle = (start + end) / 2
-            if self[middle] <= time { start = middle + 1 } else { end = middle }
-        }
-        return start < count ? self[start] : nil
-    }
 }
 
 extension JSONWriter {

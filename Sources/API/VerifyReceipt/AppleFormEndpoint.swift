@@ -85,41 +85,28 @@ extension Answer {
     /// would have with other contents (none if only the receipt is known); nil for other evidence than receipts.
     func rebuilt(to options: VerificationOptions, at now: Timestamp) -> (body: [UInt8], members: [String])? {
         let latestReceipt = earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) }
-        let isServerAPIs = provenance.source == .serverAPI
+        let knowsPlans = provenance.source != .local
         func rebuilt(_ body: [UInt8], hasLatestReceipt: Bool) -> (body: [UInt8], members: [String]) {
             let members =
                 (mayLackConsumables ? ["latest_receipt_info"] : []) + (hasLatestReceipt ? ["latest_receipt"] : [])
-            return (body, isServerAPIs ? members : [])
+            return (body, provenance.source == .serverAPI ? members : [])
         }
         if let receipt {
             let response = AppReceiptResponse(
-                receipt: receipt, latest: transactions.values, excludesOldTransactions: options.excludesOldTransactions,
-                plans: isServerAPIs ? renewals : nil, latestReceipt: latestReceipt, requestDate: now)
+                receipt: receipt, entitlements: entitlements, excludesOldTransactions: options.excludesOldTransactions,
+                plans: knowsPlans ? renewals : nil, latestReceipt: latestReceipt, requestDate: now)
             return rebuilt(response.body, hasLatestReceipt: response.hasLatestReceipt)
         }
         return subject?.evidence?.transactionReceipt.map { receipt in
             var response = TransactionReceiptResponse(
                 receipt: receipt, isLapsed: isLapsed(at: now), latestReceipt: latestReceipt)
-            if isServerAPIs {
-                response.chain = chain(of: receipt)
-                response.plan = subscription(of: receipt)?.renewal
+            if knowsPlans, let sent = subject?.evidence?.transactions.first {
+                let subscription = subscription(of: sent)
+                response.purchase = newestState(of: sent)
+                (response.period, response.plan) = (subscription?.transaction, subscription?.renewal)
             }
             return rebuilt(response.body, hasLatestReceipt: response.hasLatestReceipt)
         }
-    }
-
-    /// Returns the purchase that a transaction receipt is about, with all periods of its subscription.
-    private func chain(of receipt: VerifiedTransactionReceipt) -> [Transaction] {
-        let chains = ChainNames(transactions.values, renewals)
-        let chain = chains.current(receipt.originalTransactionID ?? receipt.transactionID)
-        return transactions.filter { chains.current($0.chainID) == chain }
-    }
-
-    /// Returns the subscription that a transaction receipt is about; nil for another product.
-    private func subscription(of receipt: VerifiedTransactionReceipt) -> Subscription? {
-        let id = receipt.originalTransactionID ?? receipt.transactionID
-        let chain = ChainNames(transactions.values, renewals).current(id)
-        return subscriptions.first { $0.originalTransactionID == chain }
     }
 
     /// Returns true if Apple's status is 21006, or would be: the subscription of a transaction receipt has ended.
@@ -127,9 +114,9 @@ extension Answer {
         if provenance.source == .apple, !provenance.isDegraded {
             return provenance.upstreamStatus == VerifyReceiptStatus.subscriptionExpired.code
         }
-        guard let receipt = subject?.evidence?.transactionReceipt, let subscription = subscription(of: receipt) else {
-            return false
-        }
+        guard let evidence = subject?.evidence, evidence.transactionReceipt != nil,
+            let sent = evidence.transactions.first, let subscription = subscription(of: sent)
+        else { return false }
         return subscription.accessUntil.map { $0 <= now } ?? true
     }
 }

@@ -13,8 +13,10 @@ struct TransactionReceiptResponse: Sendable {
     let receipt: VerifiedTransactionReceipt
     /// True for a subscription that has ended: the status is 21006.
     let isLapsed: Bool
-    /// The purchase and all periods of its subscription as Apple knows them; empty if only the receipt is known.
-    var chain: [Transaction] = []
+    /// The purchase as Apple knows it now; nil if only the receipt is known.
+    var purchase: Transaction?
+    /// The period that decides the state of the subscription; nil if only the receipt is known.
+    var period: Transaction?
     /// Apple's plan for the subscription; nil if unknown.
     var plan: Renewal?
     /// `latest_receipt` of an earlier answer of Apple, in base64; nil answers with the receipt itself.
@@ -42,25 +44,21 @@ struct TransactionReceiptResponse: Sendable {
 
     /// The signed fields, and the later refund of this purchase, if any.
     private var sentFields: [Field] {
-        let known = chain.first { $0.transactionID == receipt.transactionID }
-        guard let known, receipt.cancellationDate == nil else { return signedFields }
-        return signedFields + Self.cancellation(of: known)
+        guard let purchase, receipt.cancellationDate == nil else { return signedFields }
+        return signedFields + Self.cancellation(of: purchase)
     }
 
-    /// The fields of the last period: the fields of the app and the device are from the receipt, and the other fields
-    /// are replaced.
+    /// The fields of the period: the fields of the app and the device are from the receipt, and the other fields are replaced.
     private var latestFields: [Field] {
-        let periods = chain.filter(\.isSubscription)
-        guard !periods.isEmpty else { return signedFields }
-        let latest = periods.latest
-        let signed = signedFields, period = Self.fields(of: latest)
+        guard let period else { return signedFields }
+        let signed = signedFields, known = Self.fields(of: period)
         // Old receipts have no flags of offers, and the number of another product is unknown.
-        let names = Set(signed.map(\.name)), replaced = Set(period.map(\.name) + Self.cancellationNames)
+        let names = Set(signed.map(\.name)), replaced = Set(known.map(\.name) + Self.cancellationNames)
         let others = signed.filter { field in
-            !replaced.contains(field.name) && (field.name != "item_id" || latest.productID == receipt.productID)
+            !replaced.contains(field.name) && (field.name != "item_id" || period.productID == receipt.productID)
         }
         return others
-            + period.filter { !Self.offerFlags.contains($0.name) || names.contains($0.name) || $0.value == "true" }
+            + known.filter { !Self.offerFlags.contains($0.name) || names.contains($0.name) || $0.value == "true" }
     }
 
     private static let offerFlags = ["is_trial_period", "is_in_intro_offer_period"]

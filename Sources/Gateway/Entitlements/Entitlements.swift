@@ -5,24 +5,25 @@ package import Receipts
 /// Transactions and plans, and what they entitle the customer to at one moment.
 package struct Entitlements: Sendable {
     /// Nothing, for an answer that is not about purchases.
-    package static let none = Entitlements(EntitlementFacts(TransactionList([])), [])
+    package static let none = Entitlements(EntitlementFacts(TransactionList([])), SubscriptionRules(), [])
 
     /// The facts of all transactions and plans.
     let facts: EntitlementFacts
+    private let rules: SubscriptionRules
     /// The subscriptions, in order of their ends, the latest first.
     package let subscriptions: [Subscription]
     /// The transactions to show: perhaps fewer, or with the revocations of copies.
     package private(set) var transactions: TransactionList
 
-    private init(_ facts: EntitlementFacts, _ subscriptions: [Subscription]) {
-        (self.facts, self.subscriptions, transactions) = (facts, subscriptions, facts.list)
+    private init(_ facts: EntitlementFacts, _ rules: SubscriptionRules, _ subscriptions: [Subscription]) {
+        (self.facts, self.rules, self.subscriptions, transactions) = (facts, rules, subscriptions, facts.list)
     }
 
     package init(
         in transactions: TransactionList, renewals: [Renewal] = [], at now: Timestamp, rules: SubscriptionRules
     ) {
         let facts = EntitlementFacts(transactions, renewals)
-        self.init(facts, facts.subscriptions(at: now, rules))
+        self.init(facts, rules, facts.subscriptions(at: now, rules))
     }
 
     package var renewals: [Renewal] { facts.renewals }
@@ -60,4 +61,7 @@ package struct Entitlements: Sendable {
         return TransactionList(
             transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) })
     }
+
+    /// The times at which changes of product ended periods, by transaction ID, as far as they are known.
+    package var replacementDates: [String: Timestamp] { facts.replacementDates(rules) }
 }

@@ -98,6 +98,17 @@ extension EntitlementFacts {
     }
 }
 
+extension EntitlementFacts {
+    /// Returns the times at which changes of product ended periods, by transaction ID.
+    func replacementDates(_ rules: SubscriptionRules) -> [String: Timestamp] {
+        var dates: [String: Timestamp] = [:]
+        for period in SubscriptionChains(self, rules).all.flatMap(\.timeline.periods) {
+            if case .at(let date, _) = period.replacement { dates[list.transactionID(at: period.index)] = date }
+        }
+        return dates
+    }
+}
+
 extension Subscription {
     fileprivate init(
         _ chain: SubscriptionChain, _ names: InternedChainNames, of facts: EntitlementFacts,

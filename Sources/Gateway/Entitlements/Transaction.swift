@@ -102,6 +102,11 @@ extension Transaction {
         return isSubscription && purchaseDate != originalPurchaseDate ? .renewal : .restore
     }
 
+    package var usedIntroOffer: Bool {
+        guard let type = signedFields?.value.offerType else { return hasIntroOfferFlags }
+        return OfferType(rawValue: type) == .introductory
+    }
+
     /// The reason why Apple revoked the purchase; nil if it did not, or if the ownership is unknown.
     package var revocation: Revocation? {
         guard cancellationDate != nil, !isUpgraded else { return nil }
@@ -196,14 +201,6 @@ extension [Transaction] {
     package func indexOfLatest(among indices: [Int]) -> Int {
         indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }
     }
-
-    /// Returns the list without subscription transactions that a later transaction of the same subscription superseded.
-    package func withoutOldTransactions() -> [Transaction] {
-        let chains = ChainNames(self)
-        let latest = Dictionary(grouping: filter(\.isSubscription)) { chains.current($0.chainID) }
-            .mapValues(\.latest.transactionID)
-        return filter { !$0.isSubscription || latest[chains.current($0.chainID)] == $0.transactionID }
-    }
 }
 
 /// The dates of a purchase or renewal in any form.
@@ -231,6 +228,8 @@ package protocol SignedPurchase: DatedPurchase {
     var isTrialPeriod: Bool? { get }
     var isInIntroOfferPeriod: Bool? { get }
     var productType: ProductType? { get }
+    /// True for an introductory offer, which a customer gets once in a group of subscriptions.
+    var usedIntroOffer: Bool { get }
 }
 
 extension SignedPurchase {
@@ -242,7 +241,11 @@ extension SignedPurchase {
 
     package var isConsumable: Bool { productType == .consumable }
 
-    package var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
+    package var usedIntroOffer: Bool { hasIntroOfferFlags }
+
+    /// True for an introductory offer, as far as flags show it. They have no kinds of offers: a free period of another offer
+    /// counts too.
+    fileprivate var hasIntroOfferFlags: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 }
 
 extension InAppPurchase: SignedPurchase {}

@@ -51,6 +51,20 @@ struct PurchaseVerifyTests {
         Self.expect(try Self.verified("1", "pro", in: [old]), "EXPIRED", isValid: false)
     }
 
+    @Test func `a copy of a period with another chain has the state of the subscription that Apple knows`() throws {
+        let known = Samples.period("pro", "1", from: -900, to: 900) {
+            $0.webOrderLineItemID = TransactionContents().webOrderLineItemID
+        }
+        Self.expect(try Self.verified("8", "pro", in: [known]), "ENTITLED", isValid: true)
+        Self.expect(try Self.verified("0", "pro", in: [known]), "ENTITLED", isValid: true)
+    }
+
+    @Test func `a restored copy of an item is cancelled with the item`() throws {
+        let item = Samples.item("gold", "1", at: -500, revoked: -5)
+        let copy = try Self.verified("2", "gold", "Non-Consumable", chain: "1", in: [item])
+        Self.expect(copy, "CANCELED", isValid: false)
+    }
+
     @Test func `a grace period is entitled, billing retry is not`() throws {
         let period = Samples.period("pro", "1", from: -900, to: -100)
         for (grace, state) in [(Samples.time(50), "ENTITLED"), (nil, "EXPIRED")] as [(Timestamp?, String)] {

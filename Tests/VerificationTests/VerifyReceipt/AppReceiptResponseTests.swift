@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import JSON
 import ReceiptForge
 import Receipts
@@ -8,6 +7,9 @@ import Testing
 
 @testable import API
 @testable import AppStore
+@testable import Gateway
+@testable import HTTPServer
+@testable import ServerTestSupport
 
 struct AppReceiptResponseTests {
     private static let pki = ForgedPKI(seed: 7)
@@ -96,6 +98,68 @@ struct AppReceiptResponseTests {
     }
 
     // MARK: - Rebuilt from the App Store Server API
+
+    /// A period of the year or the month, with milliseconds of its own, as in signed data.
+    private static func period(
+        _ productID: String, _ transactionID: String, of chain: String = "1", _ days: Range<Int64>
+    ) -> Transaction {
+        var period = Transaction(productID: productID, transactionID: transactionID)
+        (period.originalTransactionID, period.subscriptionGroupID) = (chain, "20")
+        period.purchaseDate = time(created.advanced(byDays: days.lowerBound))
+        period.expiresDate = time(created.advanced(byDays: days.upperBound))
+        return period
+    }
+
+    @Test func `what notifications say of the plan is in the answer of a receipt`() throws {
+        var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
+        contents.purchases = [Self.period("1", days: 0)]
+        let receipt = Evidence(receipt: Self.pki.sign(contents))
+        var store = TrustStore.apple
+        try store.add(pem: Self.pki.rootPEM, environments: [.sandbox])
+        let service = VerificationService(verifier: CurrentVerifier(ReceiptVerifier(trustStore: store)))
+        let verified = try service.computed(VerificationRequest(evidence: receipt), at: Self.now)
+        let plan = Self.plan { $0.gracePeriodExpiresDate = Self.time(Self.created) }
+        let answer = Answer(
+            verdict: .genuine, subject: verified.subject,
+            entitlements: Self.entitlements(verified.transactions.values, [plan]),
+            provenance: Provenance(source: .notification, cache: .miss, verifiedAt: Self.now), freshUntil: Self.now)
+        let reply = AppleFormEndpoint().replies(to: VerificationOptions(), with: answer, at: Self.now).first
+        let plans = try VerifyReceiptResponse(parsing: reply.body.bytes).json["pending_renewal_info"]?.elements
+        #expect(plans?.map { $0["grace_period_expires_date"]?.string } == ["2023-10-12 03:01:50 Etc/GMT"])
+    }
+
+    private static func listed(
+        _ transactions: [Transaction], excludesOld: Bool = false, knownAt days: Int64? = nil
+    ) throws -> [Transaction] {
+        let contents = ReceiptContents(bundleID: "com.example", creationDate: created)
+        var rules = SubscriptionRules()
+        rules.knownAt = days.flatMap { time(created.advanced(byDays: $0)) }
+        let body = AppReceiptResponse(
+            receipt: try verified(contents),
+            entitlements: Entitlements(in: TransactionList(transactions), at: now, rules: rules),
+            excludesOldTransactions: excludesOld, plans: [], latestReceipt: nil, requestDate: now
+        ).body
+        return try VerifyReceiptResponse(parsing: body).latestReceiptInfo
+    }
+
+    @Test func `the latest transaction is not a refunded year, but the month that the customer bought since`() throws {
+        var year = Self.period("yearly", "1", 0..<365)
+        year.cancellationDate = Self.time(Self.created.advanced(byDays: 5))
+        let month = Self.period("monthly", "2", 20..<50)
+        for order in [[year, month], [month, year]] {
+            #expect(try Self.listed(order, excludesOld: true).map(\.transactionID) == ["2"])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a period that was signed before an upgrade has the date of the upgrade`(isMarked: Bool) throws {
+        var year = Self.period("yearly", "1", 0..<365)
+        year.isUpgraded = isMarked
+        let shared = Self.period("monthly", "3", of: "3", 5..<35), month = Self.period("monthly", "2", 20..<50)
+        let listed = try Self.listed([year, shared, month], knownAt: 1)
+        #expect(listed.map(\.isUpgraded) == [true, false, false])
+        #expect(listed.map(\.cancellationDate) == [month.purchaseDate, nil, nil])
+    }
 
     /// A renewal that only Apple knows, as in signed data: with milliseconds.
     private static func renewal() -> Transaction {
@@ -200,8 +264,13 @@ struct AppReceiptResponseTests {
         _ contents: ReceiptContents, latest: [Transaction], plans: [Renewal]
     ) throws -> [UInt8] {
         AppReceiptResponse(
-            receipt: try verified(contents), latest: latest, plans: plans, latestReceipt: nil, requestDate: now
+            receipt: try verified(contents), entitlements: entitlements(latest, plans), plans: plans,
+            latestReceipt: nil, requestDate: now
         ).body
+    }
+
+    private static func entitlements(_ transactions: [Transaction], _ plans: [Renewal] = []) -> Entitlements {
+        Entitlements(in: TransactionList(transactions), renewals: plans, at: now, rules: SubscriptionRules())
     }
 
     private static func verified(_ contents: ReceiptContents) throws -> VerifiedReceipt {
@@ -216,7 +285,7 @@ struct AppReceiptResponseTests {
     ) throws -> [UInt8] {
         let receipt = try verified(contents)
         return AppReceiptResponse(
-            receipt: receipt, latest: receipt.purchases.filter(isShown).map { Transaction($0) },
+            receipt: receipt, entitlements: entitlements(receipt.purchases.filter(isShown).map { Transaction($0) }),
             latestReceipt: latestReceipt, requestDate: now
         ).body
     }

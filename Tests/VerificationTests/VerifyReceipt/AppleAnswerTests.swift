@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Gateway
 import JSON
 import RealCorpus
 import Receipts
@@ -9,6 +8,7 @@ import Testing
 
 @testable import API
 @testable import AppStore
+@testable import Gateway
 @testable import ServerTestSupport
 
 /// Real answers of Apple, which are not part of this repository.
@@ -81,8 +81,10 @@ struct AppleAnswerTests {
     ) throws -> VerifyReceiptResponse {
         let receipt = try ReceiptVerifier().verify(Base64.decode(#require(answer.receiptData)), at: now)
         let body = AppReceiptResponse(
-            receipt: receipt, latest: receipt.purchases.map { Transaction($0) }, latestReceipt: latestReceipt,
-            requestDate: now
+            receipt: receipt,
+            entitlements: Entitlements(
+                in: TransactionList(receipt.purchases.map { Transaction($0) }), at: now, rules: SubscriptionRules()),
+            latestReceipt: latestReceipt, requestDate: now
         ).body
         return try VerifyReceiptResponse(parsing: body)
     }

@@ -75,23 +75,58 @@ struct TransactionReceiptResponseTests {
             Self.answer(Self.forge.wellFormed, at: Self.end).subject?.evidence?.transactionReceipt)
         var refunded = Transaction(receipt)
         (refunded.cancellationDate, refunded.cancellationReason) = (Self.start.advanced(bySeconds: 60).timestamp, 1)
-        let body = TransactionReceiptResponse(receipt: receipt, isLapsed: true, chain: [refunded]).body
+        let body = TransactionReceiptResponse(receipt: receipt, isLapsed: true, purchase: refunded, period: refunded).body
         let response = try VerifyReceiptResponse(parsing: body)
         #expect(response.receipt?.inApp.first?.cancellationDate == refunded.cancellationDate)
         #expect(response.latestExpiredReceiptInfo.map(\.cancellationDate) == [refunded.cancellationDate])
         #expect(response.latestExpiredReceiptInfo.map(\.cancellationReason) == [1])
     }
 
-    @Test func `the last period is the one that ends last, also before it begins`() throws {
+    @Test func `the fields of the period replace those of the receipt`() throws {
         let receipt = try #require(
             Self.answer(Self.forge.wellFormed, at: Self.start).subject?.evidence?.transactionReceipt)
         var renewed = Transaction(receipt)
         renewed.transactionID = "1000000000000003"
         (renewed.purchaseDate, renewed.expiresDate) = (Self.end.timestamp, Self.end.advanced(byDays: 30).timestamp)
         let response = TransactionReceiptResponse(
-            receipt: receipt, isLapsed: false, chain: [renewed, Transaction(receipt)])
+            receipt: receipt, isLapsed: false, purchase: Transaction(receipt), period: renewed)
         let latest = try VerifyReceiptResponse(parsing: response.body).latestReceiptInfo
         #expect(latest.map(\.transactionID) == [renewed.transactionID])
+    }
+
+    /// Returns the answer that notifications have completed.
+    private static func notified(_ transactions: [Transaction], _ plans: [Renewal], at now: UTCDate) throws -> Reply {
+        let answer = try answer(forge.wellFormed, at: now)
+        let entitlements = Entitlements(
+            in: TransactionList(transactions), renewals: plans, at: now.timestamp, rules: SubscriptionRules())
+        let notified = Answer(
+            verdict: .genuine, subject: answer.subject, entitlements: entitlements,
+            provenance: Provenance(source: .notification, cache: .miss, verifiedAt: now.timestamp),
+            freshUntil: now.timestamp)
+        return AppleFormEndpoint().replies(to: VerificationOptions(), with: notified, at: now.timestamp).first
+    }
+
+    @Test func `what notifications say of the subscription is in the answer`() throws {
+        let receipt = try #require(
+            Self.answer(Self.forge.wellFormed, at: Self.start).subject?.evidence?.transactionReceipt)
+        var plan = Renewal(originalTransactionID: "1000000000000001")
+        (plan.productID, plan.willRenew, plan.isInBillingRetry) = (receipt.productID, true, true)
+        (plan.expirationIntent, plan.gracePeriodExpiresDate) = (.billingError, Self.end.advanced(byDays: 16).timestamp)
+        let reply = try Self.notified([Transaction(receipt)], [plan], at: Self.end.advanced(byDays: 1))
+        let json = try JSONValue(parsing: reply.body.bytes)
+        #expect(json["status"]?.scalarInteger == 0 && json["is_in_billing_retry_period"]?.string == "1")
+        #expect(reply.fields[.gatewaySource] == "notification")
+    }
+
+    @Test(arguments: ["1", "2000000000000000"])
+    func `a copy of the period with another chain decides the status`(chain: String) throws {
+        let receipt = try #require(
+            Self.answer(Self.forge.wellFormed, at: Self.start).subject?.evidence?.transactionReceipt)
+        var copy = Transaction(receipt)
+        copy.webOrderLineItemID = Transaction(receipt).webOrderLineItemID
+        (copy.transactionID, copy.originalTransactionID) = (chain, chain)
+        let ended = try Self.notified([copy], [], at: Self.end.advanced(byDays: 1))
+        #expect(try VerifyReceiptResponse(parsing: ended.body.bytes).status == .subscriptionExpired)
     }
 
     @Test(
