@@ -24,6 +24,11 @@ struct InvalidationCountersTests {
         #expect(!second.isCurrent && second.isUnchanged)
     }
 
+    @Test func `a version that is out of date stays so when it watches more`() {
+        let version = InvalidationCounters().version(of: ["a"])
+        #expect(version.watching(["1"]).isCurrent && !version.outOfDate.watching(["1"]).isCurrent)
+    }
+
     @Test func `a change between the look-up and storing is not missed`() {
         let counters = InvalidationCounters()
         func keep(changing change: () -> Void) -> Bool {

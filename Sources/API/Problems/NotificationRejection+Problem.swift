@@ -62,7 +62,7 @@ extension NotificationStoreFault {
         case .unreachable: "The shared store is unreachable."
         case .full: "The memory of the shared store is full. Give Redis more, or look for what fills it."
         case .backlog: "Too many notifications wait to be applied: gateway.notifications.backlog."
-        case .evicts: "The shared store may evict notifications. Set Redis' maxmemory-policy to noeviction."
+        case .evicts: "The shared store may evict notifications. \(NotificationStoreFault.evictionAdvice)"
         case .replicas: "Too few replicas of Redis confirmed the notification: gateway.notifications.replicas."
         case .volatile:
             "The notification would end with this process. Configure Redis, or set gateway.notifications.allow_volatile."

@@ -110,6 +110,9 @@ package enum NotificationStoreFault: String, Error, CaseIterable, Hashable, Send
     case replicas = "replicas_missing"
     /// Without Redis, nothing would outlive this process.
     case volatile = "store_volatile"
+
+    /// The remedy for a store that evicts.
+    package static let evictionAdvice = "Set maxmemory-policy volatile-lru or noeviction."
 }
 
 /// Keeps the newest signed state of each chain, and writes the events of its changes in the same step.

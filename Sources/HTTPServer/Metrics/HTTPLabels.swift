@@ -25,7 +25,7 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case other
 
     /// True for the routes that the objectives for errors and latency are about.
-    var isObjective: Bool { self == .verify || self == .verifyReceipt }
+    package var isObjective: Bool { self == .verify || self == .verifyReceipt }
 }
 
 /// A method that some route takes, or any other.

@@ -10,7 +10,7 @@ internal import Telemetry
 /// The counts of the status page: sums of existing metric series.
 enum StatusCount: Hashable, Sendable {
     case genuine, rejected, undecided
-    case fromNearCache, fromSharedCache, fromReceipts, fromApple
+    case fromNearCache, fromSharedCache, fromReceipts, fromNotifications, fromApple
     /// Genuine verdicts about receipts.
     case receiptAnswered(Provenance.Source)
     case degraded, secretRejected, serverAPIKeyRejected, intercepted, contradicted, unreachableForCallers
@@ -53,7 +53,8 @@ extension StatusCount: CaseIterable {
         (.fromNearCache, .verdicts { $0.cache == .near }),
         (.fromSharedCache, .verdicts { $0.cache == .shared || $0.cache == .stale }),
         (.fromReceipts, .verdicts { $0.cache == .miss && $0.source == .local }),
-        (.fromApple, .verdicts { $0.cache == .miss && $0.source != .local }),
+        (.fromNotifications, .verdicts { $0.cache == .miss && $0.source == .notification }),
+        (.fromApple, .verdicts { $0.cache == .miss && ($0.source == .apple || $0.source == .serverAPI) }),
         (.degraded, .init(MetricCatalogue.degraded) { $0 != DegradedReason.stopping && $0 != .sharedStoreUnreachable }),
         (.secretRejected, .init(MetricCatalogue.degraded, DegradedReason.sharedSecretRejected)),
         (.serverAPIKeyRejected, .init(MetricCatalogue.degraded, DegradedReason.serverAPIKeyRejected)),
@@ -128,7 +129,7 @@ extension StatusTiming: CaseIterable {
 
     fileprivate static let series: [(StatusTiming, SelectedSeries)] =
         [
-            (.answers, .init(MetricCatalogue.requestDuration, where: \DurationLabels.route.isVerification)),
+            (.answers, .init(MetricCatalogue.requestDuration, where: \DurationLabels.route.isObjective)),
             (.store, .init(MetricCatalogue.storeRoundTrips)),
             (.notifications, .init(MetricCatalogue.notificationApplySeconds)),
             (.jobs, .init(MetricCatalogue.jobSeconds)),
@@ -199,7 +200,7 @@ private struct SelectedSeries {
     }
 
     static func answers(_ isMeant: (AnswerLabels) -> Bool) -> Self {
-        .init(MetricCatalogue.requests) { (labels: AnswerLabels) in labels.route.isVerification && isMeant(labels) }
+        .init(MetricCatalogue.requests) { (labels: AnswerLabels) in labels.route.isObjective && isMeant(labels) }
     }
 
     static func jobs(_ isMeant: (JobCountLabel) -> Bool) -> Self { .init(MetricCatalogue.jobs, where: isMeant) }
@@ -217,8 +218,4 @@ extension UpstreamOutcome {
         case .answered, .otherEnvironment, .refused: false
         }
     }
-}
-
-extension RouteLabel {
-    fileprivate var isVerification: Bool { self == .verify || self == .verifyReceipt }
 }

@@ -114,7 +114,13 @@ extension StatusSources {
             .appleErrorRateHigh)
     }
 
-    private func breakerIssue(_ endpoint: UpstreamEndpoint, _ health: UpstreamHealth) -> StatusIssue? {
+    func breakerIssue(_ endpoint: UpstreamEndpoint, _ health: UpstreamHealth) -> StatusIssue? {
+        if health.breakerMode == .metricsOnly {
+            return StatusIssue(
+                if: health.breaker != .closed, .info,
+                "\(endpoint.title) failed, and gets requests all the same: gateway.apple.breaker is metrics_only.",
+                "Set it to auto, so that the circuit breaker suspends requests.", .circuitBreakerOpen)
+        }
         let (text, advice) =
             switch (health.breaker, health.breakerMode) {
             case (_, .forcedOpen):

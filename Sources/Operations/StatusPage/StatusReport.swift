@@ -21,9 +21,10 @@ struct StatusReport: Sendable {
     }
 
     private static func summary(_ minute: StatusWindow) -> String {
-        guard let median = minute.quantile(0.5, of: .answers) else { return "No requests in the last minute." }
+        guard minute.count(.verdicts) > 0 else { return "No verdicts in the last minute." }
         let rate = StatusValue.rate(minute.rate(.verdicts)).text
-        return "Verdicts in the last minute: \(rate), p50 \(StatusValue.latency(median).text)."
+        let median = minute.quantile(0.5, of: .answers).map { ", p50 \(StatusValue.latency($0).text)" }
+        return "Verdicts in the last minute: \(rate)\(median ?? "")."
     }
 }
 

@@ -142,7 +142,7 @@ package struct StatusSources: Sendable {
                 Row(
                     "overloaded", "of them because of overload", .count(all.count(.overloaded)),
                     .notable, if: all.count(.overloaded) > 0),
-                Row("server_errors", "Answers 5xx, in 10 min", .count(all.count(.serverErrors))),
+                Row("server_errors", "5xx of /v1/verify and /verifyReceipt, in 10 min", .count(all.count(.serverErrors))),
             ])
     }
 
@@ -281,6 +281,7 @@ extension StatusSources {
                 Row("answers", "Answers", .count(window.count(.receiptAnswers))),
                 Row("server_api_share", "From the Server API", share(.serverAPI)),
                 Row("verify_receipt_share", "From verifyReceipt", share(.apple)),
+                Row("notification_share", "From notifications", share(.notification)),
                 Row("receipt_share", "From the receipt alone", share(.local)),
                 Row(
                     "apps_without_key", "Apps without a key", .names(apps), .notable,

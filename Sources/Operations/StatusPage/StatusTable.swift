@@ -112,7 +112,8 @@ struct StatusPlot: Sendable {
             lines: [
                 Line("near_cache", "near cache", .fromNearCache),
                 Line("cached_results", "cached result", .fromSharedCache),
-                Line("receipts", "the receipt itself", .fromReceipts), Line("apple", "Apple", .fromApple),
+                Line("receipts", "the receipt itself", .fromReceipts),
+                Line("notifications", "notifications", .fromNotifications), Line("apple", "Apple", .fromApple),
             ]),
         StatusPlot(
             heading: .init("requests", "Requests to Apple"), note: "per second, all endpoints together",

@@ -93,8 +93,8 @@ extension InvalidationCounters {
 /// The state of the counters at the time of a look-up.
 package struct InvalidationVersion: Sendable {
     fileprivate let counters: InvalidationCounters
-    fileprivate let slots: [UInt16]
-    fileprivate let count: UInt64
+    fileprivate var slots: [UInt16]
+    fileprivate var count: UInt64
     fileprivate let epoch: UInt64
     fileprivate var isOutOfDate = false
 
@@ -111,8 +111,10 @@ package struct InvalidationVersion: Sendable {
     /// Returns this version, extended to purges of these transactions from now on.
     package func watching(_ ids: [String]) -> InvalidationVersion {
         let added = counters.slots(ofPurges: ids)
-        return InvalidationVersion(
-            counters: counters, slots: slots + added, count: count &+ counters.count(of: added), epoch: epoch)
+        var version = self
+        version.slots += added
+        version.count &+= counters.count(of: added)
+        return version
     }
 
     /// Returns the version of both look-ups together.

@@ -28,8 +28,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes requests in flight \
             within gateway.shutdown.grace. SIGINT does the same without the delay. SIGHUP rereads the clients file, \
-            the pepper, the shared secrets, the keys of the App Store Server API, the trusted roots and the \
-            certificates of the ports, as a change of one of their files does; other changes need a restart.
+            the pepper, the shared secrets, all keys and certificates, and gateway.apple.receipt_upstream, as a change \
+            of one of their files does; other changes need a restart.
 
             Exit status: 0 after a shutdown, 78 if the configuration is wrong, 1 for other failures such as a port \
             that is in use.
@@ -43,8 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
         CLibrary.mapLargeBlocks()
         let files = FileReadings()
         let configuration = try options.load(through: files)
-        // One event loop per core that this process may use; more would only compete.
-        NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, ProcessStatistics.allowedCores ?? .max)
+        NIOSingletons.groupLoopCountSuggestion = ProcessStatistics.usableCores
         let settings = LogSettings(configuration.log.values)
         let logger = Logger(label: "receipt-gateway") { label in
             JSONLogHandler(
@@ -89,4 +88,9 @@ enum CrashReport {
         let all = options.isEmpty ? "registers=none" : "\(options),registers=none"
         CLibrary.startAnew(setting: variable, to: all)
     }
+}
+
+extension ProcessStatistics {
+    /// The cores of this machine that this process may use. Each has an event loop; more would only compete.
+    static var usableCores: Int { min(System.coreCount, allowedCores ?? .max) }
 }

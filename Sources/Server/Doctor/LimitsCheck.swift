@@ -61,7 +61,7 @@ extension AreaCheck {
     }
 
     private func checkCores() {
-        guard let cores = ProcessStatistics.allowedCores else { return report.ok("cores", "no limit is known") }
+        let cores = ProcessStatistics.usableCores
         guard let quota = SystemLimits.cores, quota < Double(cores) else {
             return report.ok("cores", "\(cores), with an event loop on each")
         }

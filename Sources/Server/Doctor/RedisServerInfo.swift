@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
+internal import Customers
 internal import Operations
 
 struct RedisServerInfo {
@@ -60,7 +61,7 @@ struct RedisServerInfo {
         case _ where evictingPolicy != nil:
             report.warn(
                 "memory", "\(seen): notifications may be evicted, so POST /apple/notifications answers 503",
-                do: "Set maxmemory-policy volatile-lru or noeviction.")
+                do: NotificationStoreFault.evictionAdvice)
         case "noeviction":
             report.warn(
                 "memory", "\(seen): when it is full, no result is stored and no limit is shared",

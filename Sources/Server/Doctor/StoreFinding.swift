@@ -23,7 +23,7 @@ enum StoreFinding: Hashable, Sendable {
     static func evicts(_ policy: String, isUsed: Bool) -> Self {
         .fault(
             isUsed ? .failed : .warning, seen: "Redis may evict them (maxmemory-policy \(policy))",
-            advice: "Set maxmemory-policy volatile-lru or noeviction.")
+            advice: NotificationStoreFault.evictionAdvice)
     }
 }
 

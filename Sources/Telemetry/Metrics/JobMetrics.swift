@@ -109,7 +109,7 @@ package final class JobMetrics: Sendable {
     private func reportEviction() {
         log.log(
             about: "eviction",
-            "No verification is deferred: Redis may evict it. Set its maxmemory-policy to noeviction or volatile-lru")
+            "No verification is deferred: Redis may evict it. \(NotificationStoreFault.evictionAdvice)")
     }
 
     private func reportDeadLetter() {

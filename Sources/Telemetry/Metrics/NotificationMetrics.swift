@@ -134,7 +134,7 @@ package final class NotificationMetrics: Sendable {
         guard fault == .evicts else { return }
         log.log(
             about: "store", level: .error,
-            "Notifications are refused: Redis may evict them. Set its maxmemory-policy to noeviction",
+            "Notifications are refused: Redis may evict them. \(NotificationStoreFault.evictionAdvice)",
             metadata: ["reason": "\(NotificationStoreFault.evicts.rawValue)"])
     }
 

@@ -16,11 +16,12 @@ struct BackfillTests {
 
     /// A history that fails in the named ways before it answers, and has one notification that is not genuine per page.
     private final class FailingHistory: NotificationHistory {
-        private let faults: Mutex<[Environment: [DegradedReason]]>
+        /// The faults of the coming attempts; nil for a page.
+        private let faults: Mutex<[Environment: [DegradedReason?]]>
         private let read = Mutex<[NotificationHistoryQuery]>([])
         private let tried = Mutex<[Environment: Int]>([:])
 
-        init(_ faults: [Environment: [DegradedReason]] = [:]) { self.faults = Mutex(faults) }
+        init(_ faults: [Environment: [DegradedReason?]] = [:]) { self.faults = Mutex(faults) }
 
         var queries: [NotificationHistoryQuery] { read.withLock(\.self) }
         var attempts: [Environment: Int] { tried.withLock(\.self) }
@@ -32,7 +33,7 @@ struct BackfillTests {
         ) async throws(DegradedReason) -> NotificationHistoryPage {
             tried.withLock { $0[query.environment, default: 0] += 1 }
             let fault = faults.withLock { faults in
-                faults[query.environment].flatMap { $0.isEmpty ? nil : faults[query.environment]?.removeFirst() }
+                faults[query.environment].flatMap { $0.isEmpty ? nil : faults[query.environment]?.removeFirst() ?? nil }
             }
             if let fault { throw fault }
             read.withLock { $0.append(query) }
@@ -145,6 +146,14 @@ struct BackfillTests {
         let record = Record()
         #expect(await record.backfill(history).run(Self.both, since: Self.daysAgo(1)) { _ in } != isInNone)
         #expect(record.text.contains("nothing was read") == isInNone)
+    }
+
+    @Test func `a key that Apple rejects after the first page is a fault, whatever the other environment says`() async {
+        // The span before the last 30 days is another page than the rest.
+        let history = FailingHistory([.production: [nil, .serverAPIKeyRejected]]), record = Record()
+        #expect(await !record.backfill(history).run(Self.both, since: Self.daysAgo(90)) { _ in })
+        #expect(record.text.contains("stopped after") && record.text.contains("To continue later:\nreceipt-gateway"))
+        #expect(!record.text.contains("nothing was read") && !record.text.contains("times in a row"))
     }
 
     // MARK: - Progress

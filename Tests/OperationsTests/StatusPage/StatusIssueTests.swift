@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Gateway
 import Receipts
 import Redis
 import Resilience
 import Testing
 
+@testable import Gateway
 @testable import HTTPServer
 @testable import Operations
 @testable import RedisStore
@@ -55,6 +55,29 @@ struct StatusIssueTests {
         #expect(sample.issues().first?.text.contains("forced_open") == true)
         let alone = try StatusSample { ($0.apple.breaker, $0.apple.isEnabled) = (.forcedOpen, false) }
         #expect(alone.issues() == [], "Apple is not asked")
+    }
+
+    @Test(arguments: [CircuitBreaker.State.Name.open, .halfOpen, .closed])
+    func `a breaker that suspends nothing is an info`(breaker: CircuitBreaker.State.Name) throws {
+        let health = UpstreamHealth(
+            breaker: breaker, breakerMode: .metricsOnly, breakerOpensFor: nil, pausedFor: nil, inFlight: 0,
+            concurrencyLimit: 1, waiting: 0, budgetRemaining: nil)
+        let issue = try StatusSample().sources.breakerIssue(Self.serverAPI, health)
+        #expect(issue?.severity == (breaker == .closed ? nil : .info))
+        #expect(issue?.text.contains("gets no requests") != true)
+    }
+
+    @Test func `verdicts of any form count, and notifications are a source of their own`() throws {
+        let sample = try StatusSample()
+        var history = StatusHistory(first: sample.sources.reading)
+        #expect(StatusReport(sample.sources, history).summary == "No verdicts in the last minute.")
+        let labels = VerificationLabels(
+            verdict: .genuine, source: .notification, cache: .miss, environment: .production)
+        sample.count(MetricCatalogue.verifications, labels, times: 6)
+        history.append(sample.sources.reading)
+        let minute = StatusWindows(history).minute
+        #expect(StatusReport(sample.sources, history).summary.hasPrefix("Verdicts in the last minute: "))
+        #expect(minute.count(.fromNotifications) == 6 && minute.count(.fromApple) == 0)
     }
 
     @Test func `a pause is named with its duration`() throws {

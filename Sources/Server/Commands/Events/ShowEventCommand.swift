@@ -69,7 +69,7 @@ struct EventSearch: Sendable {
     enum Result: Hashable, Sendable {
         case found(Event)
         case missing(searched: Int)
-        /// The limit was reached; older events were not read.
+        /// The limit was reached; not all events since the time were read.
         case limited(searched: Int, since: Timestamp)
 
         /// The result, if nothing was found.
@@ -84,8 +84,8 @@ struct EventSearch: Sendable {
                 """
             case .limited(let count, let time):
                 """
-                The newest \(count) events do not have this ID, and older ones than \(time) were not read. Name the app with \
-                --bundle-id.
+                \(count) events do not have this ID. Not all events since \(time) were read, and none before. Name the app \
+                with --bundle-id.
 
                 """
             }

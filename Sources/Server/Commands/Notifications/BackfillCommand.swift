@@ -113,7 +113,7 @@ struct Backfill: Sendable {
                 try await read(subject, from: start, to: end, &progress, &delays)
                 known.insert(subject.bundleID)
                 summarize(progress.summary)
-            } catch .history(.serverAPIKeyRejected) {
+            } catch where error.isRejectedKey && !progress.hasBegun {
                 unknown.insert(subject.bundleID)
                 report("\(subject.name): Apple does not know the app in this environment, or rejects its key (401)\n")
             } catch {
@@ -121,7 +121,8 @@ struct Backfill: Sendable {
                 known.insert(subject.bundleID)
                 summarize(progress.summary)
                 report("\(subject.name): stopped after \(progress.reached). \(error.advice)\n")
-                if error.mayPass { report(subject.continuation(from: progress.reached)) }
+                if error.mayPass { report(BackfillDelays.ended) }
+                if error.mayPass || error.isRejectedKey { report(subject.continuation(from: progress.reached)) }
             }
         }
         for bundleID in unknown.subtracting(known).sorted() {
@@ -172,10 +173,9 @@ struct Backfill: Sendable {
 }
 
 extension Backfill.Subject {
-    /// The command that reads what is left, if the fault was temporary.
+    /// The command that reads what is left.
     fileprivate func continuation(from time: Timestamp) -> String {
-        "Apple or Redis did not answer \(BackfillDelays.Limits.attempts) times in a row. To continue later:\n"
-            + "receipt-gateway notifications backfill --since \(time) --app \(bundleID.quotedForShell) "
+        "To continue later:\nreceipt-gateway notifications backfill --since \(time) --app \(bundleID.quotedForShell) "
             + "--environment \(environment.argument)\n"
     }
 }
@@ -188,6 +188,8 @@ struct BackfillDelays: Sendable {
         /// The number of attempts in a row, without a page, after which a fault no longer counts as temporary.
         static let attempts = 15
     }
+
+    fileprivate static let ended = "Apple or Redis did not answer \(Limits.attempts) times in a row. "
 
     /// The number of failed attempts since the last page that was read.
     private(set) var attempts = 0
@@ -229,6 +231,9 @@ struct BackfillProgress: Sendable {
         reached = span.end
     }
 
+    /// True once a page is read.
+    var hasBegun: Bool { total.pages > 0 }
+
     private var total: HistoryReading.Counts { finished + current }
 
     /// Returns a line about the progress; nil if the last line is recent.
@@ -247,6 +252,11 @@ extension HistoryReading.Counts {
 }
 
 extension HistoryReading.Fault {
+    /// True if Apple rejects the app's key, or does not know the app.
+    fileprivate var isRejectedKey: Bool {
+        if case .history(.serverAPIKeyRejected) = self { true } else { false }
+    }
+
     /// True if the same page may be read and stored later.
     fileprivate var mayPass: Bool {
         switch self {
@@ -275,7 +285,7 @@ extension HistoryReading.Fault {
         case .store(.full): "The memory of Redis is full. Raise maxmemory."
         case .store(.backlog):
             "The backlog has its maximum size (gateway.notifications.backlog). Check that gateways run and apply it."
-        case .store(.evicts): "Redis may evict notifications. Set its maxmemory-policy to volatile-lru or noeviction."
+        case .store(.evicts): "Redis may evict notifications. \(NotificationStoreFault.evictionAdvice)"
         case .store(.replicas): "Too few replicas of Redis confirmed a write (gateway.notifications.replicas)."
         case .configuration:
             "A genuine notification has another Apple ID of the app than `app_apple_id` in the clients file. Correct it."
