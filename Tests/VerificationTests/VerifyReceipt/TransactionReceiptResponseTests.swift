@@ -75,7 +75,8 @@ struct TransactionReceiptResponseTests {
             Self.answer(Self.forge.wellFormed, at: Self.end).subject?.evidence?.transactionReceipt)
         var refunded = Transaction(receipt)
         (refunded.cancellationDate, refunded.cancellationReason) = (Self.start.advanced(bySeconds: 60).timestamp, 1)
-        let body = TransactionReceiptResponse(receipt: receipt, isLapsed: true, purchase: refunded, period: refunded).body
+        let body = TransactionReceiptResponse(receipt: receipt, isLapsed: true, purchase: refunded, period: refunded)
+            .body
         let response = try VerifyReceiptResponse(parsing: body)
         #expect(response.receipt?.inApp.first?.cancellationDate == refunded.cancellationDate)
         #expect(response.latestExpiredReceiptInfo.map(\.cancellationDate) == [refunded.cancellationDate])

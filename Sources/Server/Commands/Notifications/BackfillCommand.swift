@@ -113,7 +113,7 @@ struct Backfill: Sendable {
                 try await read(subject, from: start, to: end, &progress, &delays)
                 known.insert(subject.bundleID)
                 summarize(progress.summary)
-            } catch where error.isRejectedKey && !progress.hasBegun {
+            } catch  where error.isRejectedKey && !progress.hasBegun {
                 unknown.insert(subject.bundleID)
                 report("\(subject.name): Apple does not know the app in this environment, or rejects its key (401)\n")
             } catch {
