@@ -143,7 +143,8 @@ package struct StatusSources: Sendable {
                     "overloaded", "of them because of overload", .count(all.count(.overloaded)),
                     .notable, if: all.count(.overloaded) > 0),
                 Row(
-                    "server_errors", "5xx of /v1/verify and /verifyReceipt, in 10 min", .count(all.count(.serverErrors))),
+                    "server_errors", "5xx of /v1/verify and /verifyReceipt, in 10 min", .count(all.count(.serverErrors))
+                ),
             ])
     }
 
