@@ -79,7 +79,7 @@ def _times() -> None:
     values = yaml.safe_load(_block("yaml"))
     pod = Rendered(values).only("Deployment")["spec"]["template"]["spec"]
     grace = pod["terminationGracePeriodSeconds"]
-    assert f"is the sum and five seconds: {grace}." in PAGE.read_text(), f"terminationGracePeriodSeconds is {grace}"
+    assert f"is the sum and ten seconds: {grace}." in PAGE.read_text(), f"terminationGracePeriodSeconds is {grace}"
 
 
 def _completions(binary: Path) -> None:

@@ -151,7 +151,7 @@ def _cluster(folder: Path, gateway: Path, loadtest: Path):
     node = None
     try:
         node, origin = _node(folder, pod, gateway, urls)
-        yield _operator(folder, pod, rendered, gateway) | {"GATEWAY_REDIS_URL": redis.url, "NODE": origin}
+        yield _operator(folder, pod, rendered, gateway) | {"REDIS_URL": redis.url, "NODE": origin}
     finally:
         for program in (node, apple, redis.program):
             if program:

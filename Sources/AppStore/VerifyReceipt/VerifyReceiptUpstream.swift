@@ -138,9 +138,10 @@ extension UpstreamFailure {
         self =
             switch error {
             case .resolve, .connect, .proxy, .forbiddenAddress, .tooManyRequests, .internal: .unreachable
-            case .tlsHandshake, .tlsVerification, .trustStore: .tls
+            case .tlsVerification, .trustStore: .tls
             case .timeout: .timeout
-            case .reset, .protocolViolation: .reset
+            // A handshake also fails when the connection ends in it. It says nothing about a certificate.
+            case .reset, .protocolViolation, .tlsHandshake: .reset
             case .tooLarge: .answerTooLarge
             case .invalidURL, .insecureURL, .invalidHeader: .requestRefused
             case .cancelled, .shuttingDown: .stopping

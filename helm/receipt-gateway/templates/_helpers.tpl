@@ -19,8 +19,8 @@ SPDX-License-Identifier: Apache-2.0
 {{- end }}
 
 {{- define "receipt-gateway.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "receipt-gateway.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "receipt-gateway.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "receipt-gateway.gatewaySelector" -}}
@@ -106,16 +106,27 @@ annotations: {{- toYaml . | nindent 2 }}
 
 {{/*
 preStop sleeps for the drain delay, until load balancers send no new connections. After SIGTERM the gateway fails its
-readiness and tells clients to close their connections for as long again, then finishes the requests in flight. Five seconds are spare.
+readiness and tells clients to close their connections for as long again, then finishes the requests in flight. It ends the rest five seconds later, and five more are spare for its last log lines.
 */}}
 {{- define "receipt-gateway.gracePeriodSeconds" -}}
 {{- $drain := include "receipt-gateway.drainSeconds" . | int -}}
 {{- $grace := include "receipt-gateway.seconds" (dig "shutdown" "grace" "20s" .Values.config) | int -}}
-{{ add $drain $drain $grace 5 }}
+{{ add $drain $drain $grace 10 }}
 {{- end }}
 
 {{- define "receipt-gateway.adminScheme" -}}
 {{- ternary "https" "http" (not (empty (dig "admin" "tls" "certificate_file" "" .Values.config))) }}
+{{- end }}
+
+{{- define "receipt-gateway.scheme" -}}
+{{- ternary "https" "http" (not (empty (dig "http" "tls" "certificate_file" "" .Values.config))) }}
+{{- end }}
+
+{{/* The memory of the development Redis: its maxmemory, and 128 MiB for all else. */}}
+{{- define "receipt-gateway.redisMemory" -}}
+{{- $size := .Values.redis.development.maxMemory -}}
+{{- $mebibytes := get (dict "kb" 0 "mb" 1 "gb" 1024) (regexFind "[a-z]+$" $size) | int -}}
+{{ add 128 (mul (regexFind "^[0-9]+" $size | int) $mebibytes) }}Mi
 {{- end }}
 
 {{- define "receipt-gateway.hasRedis" -}}
@@ -173,6 +184,10 @@ urls:
 {{- if and .Values.podDisruptionBudget.enabled (eq (kindIs "invalid" .Values.podDisruptionBudget.minAvailable) (kindIs "invalid" .Values.podDisruptionBudget.maxUnavailable)) -}}
 {{- fail "podDisruptionBudget needs minAvailable or maxUnavailable, not both: set the other one to null." -}}
 {{- end -}}
+{{- $minimum := .Values.podDisruptionBudget.minAvailable -}}
+{{- if and .Values.podDisruptionBudget.enabled (regexMatch "^[0-9]+$" (toString $minimum)) (gt (include "receipt-gateway.nodes" . | int) 1) (ge (int $minimum) (include "receipt-gateway.nodes" . | int)) -}}
+{{- fail (printf "podDisruptionBudget.minAvailable is %v, and there may be no more nodes than that: no machine of a node could be drained. Set a smaller number." $minimum) -}}
+{{- end -}}
 {{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
 {{- fail "trustRoots.environments is empty: list each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
 {{- end -}}
@@ -180,6 +195,10 @@ urls:
 {{- fail "trustRoots.existingConfigMap is missing: it has the files that trustRoots.environments names." -}}
 {{- end -}}
 {{- range $variable := .Values.extraEnv -}}
+{{- $derived := list "GATEWAY_REDIS_URL" "GATEWAY_REDIS_URL_FILE" "GATEWAY_ADMIN_TLS_CERTIFICATE_FILE" "GATEWAY_SHUTDOWN_GRACE" "GATEWAY_SHUTDOWN_DRAIN_DELAY" -}}
+{{- if has $variable.name $derived -}}
+{{- fail (printf "extraEnv has %s, from which the chart derives probes, policies and the grace period of the pod. Set it in config, redis or secrets.redis." $variable.name) -}}
+{{- end -}}
 {{- if has $variable.name (list "GATEWAY_CONFIG_FILE" "GATEWAY_HTTP_PORT" "GATEWAY_ADMIN_PORT" "GATEWAY_CLIENTS_FILE") -}}
 {{- fail (printf "extraEnv has %s, which the chart sets itself: its probes, services and policies use ports 8080 and 9090 of the pod, the clients file comes from secrets.clients, and settings from config. Remove it; service.port is the port for clients." $variable.name) -}}
 {{- end -}}
@@ -221,6 +240,12 @@ urls:
 {{- $doors := compact (list (ternary "ingress.enabled" "" .Values.ingress.enabled) (ternary "notificationsIngress.enabled" "" .Values.notificationsIngress.enabled) (ternary "" (printf "service.type %s" .Values.service.type) (eq .Values.service.type "ClusterIP"))) -}}
 {{- if and $doors (not $policy.clients) -}}
 {{- fail (printf "networkPolicy.clients is empty, with %s: the policy would admit the pods of the cluster alone, and drop what comes from machines and load balancers without a trace. Name the peers that send requests, such as {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ingress-nginx}}} or {ipBlock: {cidr: 10.0.0.0/8}}." (join " and " $doors)) -}}
+{{- end -}}
+{{- range $part := list "apple" "webhooks" -}}
+{{- $proxy := dig $part "proxy" "" $.Values.config -}}
+{{- if and $proxy (not (regexMatch "^[a-z0-9]+://([^@/]*@)?(localhost|127\\.[0-9.]+|\\[::1\\])([:/]|$)" $proxy)) (not $policy.extraEgress) -}}
+{{- fail (printf "config.%s.proxy is set, and networkPolicy.extraEgress is empty: the policy would drop the traffic to the proxy. Add a rule with its address and port." $part) -}}
+{{- end -}}
 {{- end -}}
 {{- $url := .Values.redis.url -}}
 {{- if and $url (not (contains "+unix:" $url)) -}}
