@@ -15,13 +15,14 @@ extension Answer {
 
     /// Returns the sent purchase as it is known now.
     func newestState(of sent: Transaction) -> Transaction {
-        transactions.first { $0.transactionID == sent.transactionID }
-            ?? transactions.first { !sent.isSubscription && !sent.isConsumable && $0.isOfSameItem(as: sent) } ?? sent
+        transactions.first { $0.transactionID == sent.transactionID } ?? transactions.first(where: sent.isCopy) ?? sent
     }
 }
 
 extension Transaction {
-    fileprivate func isOfSameItem(as other: Transaction) -> Bool {
-        chainID == other.chainID && productID == other.productID
+    /// Returns true if both are copies of one period, or of one item that is not used up.
+    fileprivate func isCopy(of other: Transaction) -> Bool {
+        if let period = PurchasedPeriod(of: self) { return PurchasedPeriod(of: other) == period }
+        return !isSubscription && !isConsumable && chainID == other.chainID && productID == other.productID
     }
 }

@@ -64,10 +64,9 @@ package struct UniversalHash: Sendable {
 
     private func add(_ blocks: Span<UInt8>, at offset: Int, to tag: inout Tag) {
         let key = key.span.extracting((offset / 8)...)
-        guard isCarryless else { return addIntegers(blocks, key, to: &tag) }
-        let sums = Self.carrylessSums(of: blocks, key)
-        tag.first ^= sums[0]
-        tag.second ^= sums[1]
+        let sums = isCarryless ? Self.carrylessSums(of: blocks, key) : Self.integerSums(of: blocks, key)
+        tag.first = isCarryless ? tag.first ^ sums[0] : tag.first &+ sums[0]
+        tag.second = isCarryless ? tag.second ^ sums[1] : tag.second &+ sums[1]
     }
 
     /// - Parameter key: two words more than the blocks have.
@@ -82,7 +81,9 @@ package struct UniversalHash: Sendable {
         return [UInt128(words.1) << 64 | UInt128(words.0), UInt128(words.3) << 64 | UInt128(words.2)]
     }
 
-    private func addIntegers(_ blocks: Span<UInt8>, _ key: Span<UInt64>, to tag: inout Tag) {
+    /// - Parameter key: two words more than the blocks have.
+    static func integerSums(of blocks: Span<UInt8>, _ key: Span<UInt64>) -> InlineArray<2, UInt128> {
+        var (first, second) = (UInt128(0), UInt128(0))
         let bytes = unsafe blocks.bytes
         var index = 0
         while index < blocks.count / 8 {
@@ -91,9 +92,10 @@ package struct UniversalHash: Sendable {
                 bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index * 8, as: UInt64.self),
                 bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index * 8 + 8, as: UInt64.self)
             )
-            tag.first &+= UInt128(one &+ key[index]) &* UInt128(other &+ key[index + 1])
-            tag.second &+= UInt128(one &+ key[index + 2]) &* UInt128(other &+ key[index + 3])
+            first &+= UInt128(one &+ key[index]) &* UInt128(other &+ key[index + 1])
+            second &+= UInt128(one &+ key[index + 2]) &* UInt128(other &+ key[index + 3])
             index += 2
         }
+        return [first, second]
     }
 }

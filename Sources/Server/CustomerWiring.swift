@@ -79,12 +79,12 @@ extension Wiring {
         }
     }
 
-    /// Returns the port of the routes that defer verifications, the waits for their ends, and the service that repeats
-    /// them.
+    /// Returns the port of the routes that defer verifications, the waits for their ends, the service that repeats them, and
+    /// what makes it take no more of them.
     func jobs(
         _ fleet: FleetStore, _ verification: VerificationService, _ ownership: OwnershipCheck,
         onEvents: @escaping @Sendable (AppPartition) -> Void
-    ) -> (deferral: Deferral, watcher: JobWatcher, service: UnprintedService) {
+    ) -> (deferral: Deferral, watcher: JobWatcher, service: UnprintedService, drain: @Sendable () -> Void) {
         let (metrics, clock) = (metrics, dependencies.clock), watcher = JobWatcher(fleet.jobs)
         let dispatcher = JobDispatcher(
             store: fleet.jobs,
@@ -100,7 +100,8 @@ extension Wiring {
             fleet.jobs, rules: configuration.jobs, verification: verification, observe: metrics.jobs.observe,
             onCreate: dispatcher.announce, clock: clock)
         // Attempts in flight end first; other nodes take the rest.
-        return (deferral, watcher, UnprintedService(named: "JobService", untilShutdown: dispatcher.run))
+        let service = UnprintedService(named: "JobService", untilShutdown: dispatcher.run)
+        return (deferral, watcher, service, dispatcher.drain)
     }
 }
 

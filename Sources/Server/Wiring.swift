@@ -141,7 +141,7 @@ struct Wiring {
             traces.map { UnprintedService($0) }, fleet.service.map { UnprintedService($0) },
             webhooks.map { UnprintedService($0) },
             apple.map { UnprintedService("TransportService", atShutdown: $0.transport.shutdown) },
-            notifications.service, service(comparisons, fleet),
+            notifications.service, jobs.service, service(comparisons, fleet),
             recovery(from: apple?.serverAPI, into: notifications.intake, notifications.losses, fleet),
             reloadService(verifier).map { UnprintedService($0) },
         ]
@@ -150,9 +150,9 @@ struct Wiring {
         let waits = [
             UnprintedService("StoreWatcherService<\([AppPartition: EventPosition].self)>", atShutdown: watcher.stop),
             UnprintedService("StoreWatcherService<String>", atShutdown: jobs.watcher.stop),
-            // A node that drains begins no attempts: their ends would come after the grace period.
-            jobs.service,
-        ].compactMap(\.self)
+            // The ends of attempts that begin now would come after the grace period.
+            UnprintedService("JobDrain", atShutdown: jobs.drain),
+        ]
         return GatewayServer(
             services: group(of: foundations.compactMap(\.self) + planes.map { UnprintedService($0) } + waits),
             lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
@@ -338,8 +338,8 @@ struct Wiring {
             logger: dependencies.logger)
     }
 
-    /// Returns the group, which stops its services in reverse order: when the shutdown service returns, first the waits
-    /// for events, then the data plane, then the updates of the status page, then the admin plane, then the foundations
+    /// Returns the group, which stops its services in reverse order: when the shutdown service returns, first the new
+    /// attempts of jobs and the waits for events, then the data plane, then the updates of the status page, then the admin plane, then the foundations
     /// of requests.
     private func group(of services: [UnprintedService]) -> ServiceGroup {
         let shutdown = ShutdownService(

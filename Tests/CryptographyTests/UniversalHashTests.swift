@@ -51,12 +51,7 @@ import Testing
         }
     }
 
-    /// With one key for both halves, or the same key twice, one half would repeat the other.
-    @Test func `both halves of a tag, and the tags of two keys, differ`() throws {
-        let text = [UInt8](repeating: 5, count: 200)
-        for (tag, other) in try zip(Self.tags(text), Self.tags(text.reversed() + [1])) {
-            #expect(tag.part != other.part)
-        }
+    @Test func `the tags of two keys differ`() {
         let first = UniversalHash(maximumBytes: 64).tag(of: [1, 2, 3].span)
         #expect(first != UniversalHash(maximumBytes: 64).tag(of: [1, 2, 3].span))
     }
@@ -71,18 +66,22 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: UniversalHash.hasCarrylessProducts))
-    func `the sums of the processor are those of the definition`() throws {
+    @Test func `the sums are those of the definition`() throws {
         let text = (0..<96).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 3) }
         let key = (0..<14).map { UInt64($0) &* 0x9E37_79B9_7F4A_7C15 }
         let words = stride(from: 0, to: text.count, by: 8).map { start in
             (0..<8).reduce(UInt64(0)) { $0 | UInt64(text[start + $1]) << UInt64(8 * $1) }
         }
         for shift in [0, 2] {
-            let sum = stride(from: 0, to: words.count, by: 2).reduce(UInt128(0)) { sum, index in
-                sum ^ Self.product(words[index] ^ key[index + shift], words[index + 1] ^ key[index + 1 + shift])
+            var (integers, polynomials) = (UInt128(0), UInt128(0))
+            for index in stride(from: 0, to: words.count, by: 2) {
+                let (one, other) = (key[index + shift], key[index + 1 + shift])
+                integers &+= UInt128(words[index] &+ one) &* UInt128(words[index + 1] &+ other)
+                polynomials ^= Self.product(words[index] ^ one, words[index + 1] ^ other)
             }
-            #expect(UniversalHash.carrylessSums(of: text.span, key.span)[shift / 2] == sum)
+            #expect(UniversalHash.integerSums(of: text.span, key.span)[shift / 2] == integers)
+            guard UniversalHash.hasCarrylessProducts else { continue }
+            #expect(UniversalHash.carrylessSums(of: text.span, key.span)[shift / 2] == polynomials)
         }
     }
 

@@ -211,6 +211,8 @@ struct SubscriptionTests {
         var isUpgradedItself = false
         /// True if a notification called it a downgrade.
         var isDowngrade = false
+        /// The product after a commitment; nil without a commitment.
+        var afterCommitment: String?
         let change: SubscriptionChange?
     }
 
@@ -226,6 +228,9 @@ struct SubscriptionTests {
         Move(testDescription: "back to what an upgrade ended", upgraded: ["yearly"], change: .downgrade),
         Move(testDescription: "again to what was an upgrade", upgraded: ["monthly"], change: .upgrade),
         Move(testDescription: "another product after an upgrade", upgraded: ["weekly"], change: .crossgrade),
+        Move(
+            testDescription: "another product after the commitment", next: "monthly", afterCommitment: "yearly",
+            change: .crossgrade),
         Move(testDescription: "an upgrade that was made", next: nil, isUpgradedItself: true, change: .upgrade),
     ]
 
@@ -237,6 +242,11 @@ struct SubscriptionTests {
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.renewalProductID, renewal.willRenew) = (move.next, move.willRenew)
         renewal.isDowngrade = move.isDowngrade
+        if move.afterCommitment != nil {
+            var period = SignedTransactionFields(), plan = SignedRenewalFields()
+            (period.billingPlanType, plan.commitmentAutoRenewProductID) = ("MONTHLY", move.afterCommitment)
+            (transactions[0].signedFields, renewal.signedFields) = (.value(period), .value(plan))
+        }
         let seen = Self.subscriptions(transactions, renewal, at: 100)
         #expect(seen.map(\.change) == [move.change])
     }
@@ -419,6 +429,14 @@ struct SubscriptionTests {
         let seen = Entitlements(in: TransactionList(transactions), at: Samples.time(10), rules: SubscriptionRules())
             .subscriptions
         #expect(seen.map(\.isEligibleForIntroOffer) == [isEligible])
+    }
+
+    @Test func `a free period that names another offer uses up no introductory offer`() throws {
+        var transactions = try Samples.transactions([Period("1", 0..<100).trial])
+        (transactions[0].promotionalOfferID, transactions[0].subscriptionGroupID) = ("spring", "A")
+        let seen = Entitlements(in: TransactionList(transactions), at: Samples.time(10), rules: SubscriptionRules())
+            .subscriptions
+        #expect(seen.map(\.isEligibleForIntroOffer) == [true])
     }
 
     @Test(arguments: [

@@ -127,6 +127,14 @@ struct JobDispatcherTests {
         #expect(bench.store.survey()?.failed == 1)
     }
 
+    @Test func `a node that drains takes no more jobs`() async throws {
+        let bench = JobBench(), node = bench.node()
+        let job = try bench.create()
+        node.drain()
+        #expect(await node.take(in: .production).isEmpty)
+        #expect(await bench.node().take(in: .production).map(\.job.id) == [job.id])
+    }
+
     @Test func `what the store did not learn of an attempt is told before the next one`() async throws {
         let bench = JobBench(), store = InterruptedJobStore(bench.store), node = bench.node(store)
         let job = try bench.create()

@@ -167,7 +167,7 @@ extension ValidatedPurchases {
             if transaction.reason == .renewal { json.date("lastRenewalDate", transaction.purchaseDate) }
             json.date("expiryDate", subscription.accessUntil ?? transaction.expiresDate)
             json.member("isExpired", !subscription.grantsAccess(at: now))
-            json.member("renewalIntent", plan?.willRenew.map { $0 ? "Renew" : "Lapse" })
+            json.member("renewalIntent", plan?.next(after: transaction).willRenew.map { $0 ? "Renew" : "Lapse" })
             json.member("cancelationReason", subscription.cancelationReason)
             json.member("isBillingRetryPeriod", subscription.isInBillingRetry)
             json.member("isTrialPeriod", transaction.isTrialPeriod)

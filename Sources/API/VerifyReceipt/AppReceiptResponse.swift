@@ -7,19 +7,20 @@ internal import Receipts
 
 /// The JSON that `verifyReceipt` would return for a receipt verified here, with Apple's names, types, dates and order.
 ///
-/// It contains what is signed: in the receipt, and in the answer of the App Store Server API, if any. Without that
-/// answer these parts are left out: renewals and refunds after the receipt was made, `pending_renewal_info`, ownership,
+/// It contains what is signed: in the receipt, and in the answer of the App Store Server API or in notifications, if any.
+/// Without these some parts are left out: renewals and refunds after the receipt was made, `pending_renewal_info`, ownership,
 /// subscription groups.
 struct AppReceiptResponse: Sendable {
     /// Its `in_app` always has all purchases.
     let receipt: VerifiedReceipt
     /// The purchases and what is known of their subscriptions.
     let entitlements: Entitlements
-    /// True if `latest_receipt_info` has only the latest of each subscription (`exclude-old-transactions`): the transaction
-    /// that decides its state.
+    /// True if `latest_receipt_info` has only the latest of each subscription (`exclude-old-transactions`).
     var excludesOldTransactions = false
     /// The plans of `pending_renewal_info`; nil if only the receipt is known.
     var plans: [Renewal]?
+    /// True if there are no other plans: an empty list then says that there are none.
+    var hasAllPlans = false
     /// The `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt itself.
     let latestReceipt: String?
     let requestDate: Timestamp
@@ -32,15 +33,20 @@ struct AppReceiptResponse: Sendable {
             form.json.key("receipt")
             form.receipt(receipt, requestDate, purchases)
             guard hasLatestReceipt else { return }
-            let listed = excludesOldTransactions ? entitlements.latestTransactions.values : latest
+            let listed = excludesOldTransactions ? latestOfEach : latest
             form.transactions("latest_receipt_info", plans == nil ? listed : dated(listed))
             form.json.latestReceipt(latestReceipt, else: receipt.bytes)
-            if let plans { form.plans("pending_renewal_info", plans) }
+            if let plans, hasAllPlans || !plans.isEmpty { form.plans("pending_renewal_info", plans) }
         }
         return form.json.bytes
     }
 
     private var latest: [Transaction] { entitlements.transactions.values }
+
+    private var latestOfEach: [Transaction] {
+        let ids = Set(entitlements.latestPeriods(at: requestDate).values.map(\.transactionID))
+        return latest.filter { !$0.isSubscription || ids.contains($0.transactionID) }
+    }
 
     /// True if Apple would include the latest receipt: for auto-renewable subscriptions, which alone have an expiry
     /// date.

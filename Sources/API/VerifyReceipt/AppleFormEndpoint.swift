@@ -94,7 +94,8 @@ extension Answer {
         if let receipt {
             let response = AppReceiptResponse(
                 receipt: receipt, entitlements: entitlements, excludesOldTransactions: options.excludesOldTransactions,
-                plans: knowsPlans ? renewals : nil, latestReceipt: latestReceipt, requestDate: now)
+                plans: knowsPlans ? renewals : nil, hasAllPlans: provenance.source == .serverAPI,
+                latestReceipt: latestReceipt, requestDate: now)
             return rebuilt(response.body, hasLatestReceipt: response.hasLatestReceipt)
         }
         return subject?.evidence?.transactionReceipt.map { receipt in
@@ -103,7 +104,10 @@ extension Answer {
             if knowsPlans, let sent = subject?.evidence?.transactions.first {
                 let subscription = subscription(of: sent)
                 response.purchase = newestState(of: sent)
-                (response.period, response.plan) = (subscription?.transaction, subscription?.renewal)
+                response.period = subscription.flatMap {
+                    entitlements.latestPeriods(at: now)[$0.originalTransactionID]
+                }
+                response.plan = subscription?.renewal
             }
             return rebuilt(response.body, hasLatestReceipt: response.hasLatestReceipt)
         }

@@ -8,14 +8,14 @@ internal import Receipts
 /// The JSON that `verifyReceipt` would return for a transaction receipt (iOS 6) verified here.
 ///
 /// `receipt` has the signed fields under their names with underscores. Refunds, later periods, and whether the subscription
-/// renews, come from the App Store Server API; without it they are left out.
+/// renews, come from the App Store Server API or notifications; without these they are left out.
 struct TransactionReceiptResponse: Sendable {
     let receipt: VerifiedTransactionReceipt
     /// True for a subscription that has ended: the status is 21006.
     let isLapsed: Bool
     /// The purchase as Apple knows it now; nil if only the receipt is known.
     var purchase: Transaction?
-    /// The period that decides the state of the subscription; nil if only the receipt is known.
+    /// The latest period of the subscription; nil if only the receipt is known.
     var period: Transaction?
     /// Apple's plan for the subscription; nil if unknown.
     var plan: Renewal?

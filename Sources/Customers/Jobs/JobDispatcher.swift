@@ -38,6 +38,7 @@ package final class JobDispatcher: Sendable {
         /// The jobs whose attempts ended here, although the store does not know it.
         var survivals: [String] = []
         var isFinished = false
+        var isDraining = false
 
         mutating func add(survivals ids: [String]) { survivals = (ids + survivals).suffix(Limits.survivals) }
     }
@@ -66,6 +67,9 @@ package final class JobDispatcher: Sendable {
 
     /// Announces that this node created a job, so that it is taken without delay.
     package func announce(_ lane: JobLane) { withPace(of: lane) { $0.announce() } }
+
+    /// Takes no more jobs. Attempts in flight go on.
+    package func drain() { state.withLock { $0.isDraining = true } }
 
     /// Works on jobs until the task is cancelled. Then attempts in flight end, and other nodes take the rest.
     package func run() async {
@@ -117,7 +121,7 @@ package final class JobDispatcher: Sendable {
     /// Takes as many due jobs as the lane may have now. Only one task does so for each lane.
     func take(in lane: JobLane) async -> [TakenJob] {
         let permitted = withPace(of: lane) { $0.permitted(at: now()) }
-        guard permitted > 0, await reportSurvivals() else { return [] }
+        guard permitted > 0, !state.withLock(\.isDraining), await reportSurvivals() else { return [] }
         let taken = (try? await store.take(permitted, in: lane, lease: Limits.lease)) ?? []
         withPace(of: lane) { $0.took(taken.count, of: permitted, at: now()) }
         return taken

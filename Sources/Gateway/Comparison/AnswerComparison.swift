@@ -172,16 +172,16 @@ struct AnswerComparison {
         } else {
             dates(.expiresDate, end, newEnd, second.productID)
         }
-        guard first.isEnded != second.isEnded else { return known }
+        guard first.isEndedEarly != second.isEndedEarly else { return known }
         // Apple may have revoked it since, or taken the revocation back.
         let date = second.cancellationDate, before = knownAt?.advanced(by: .zero - Limits.delay)
-        let isSince = second.isEnded && (date.map { date in before.map { $0 < date } ?? true } ?? !isOneMoment)
-        guard !isSince, isOneMoment || second.isEnded else {
+        let isSince = second.isEndedEarly && (date.map { date in before.map { $0 < date } ?? true } ?? !isOneMoment)
+        guard !isSince, isOneMoment || second.isEndedEarly else {
             (known.cancellationDate, known.isUpgraded) = (first.cancellationDate, first.isUpgraded)
             return known
         }
         report(
-            .cancellationDate, first.isEnded ? "present" : "absent", second.isEnded ? "present" : "absent",
+            .cancellationDate, first.isEndedEarly ? "present" : "absent", second.isEndedEarly ? "present" : "absent",
             second.productID)
         return known
     }
@@ -286,9 +286,6 @@ extension AnswerComparison {
 }
 
 extension Transaction {
-    /// True if a refund, a revocation or an upgrade ended it: `verifyReceipt` may show an upgrade as a cancellation.
-    fileprivate var isEnded: Bool { cancellationDate != nil || isUpgraded }
-
     /// Returns true if Apple gave the chain another name between these states.
     fileprivate func isRenamed(to other: Transaction) -> Bool {
         other.signedFields?.value.previousOriginalTransactionID == chainID

@@ -62,6 +62,9 @@ package struct Entitlements: Sendable {
             transactions.filter { !$0.isSubscription || standing.contains($0.transactionID) })
     }
 
-    /// The times at which changes of product ended periods, by transaction ID, as far as they are known.
+    /// The times at which other periods replaced periods, by transaction ID, as far as they are known.
     package var replacementDates: [String: Timestamp] { facts.replacementDates(rules) }
+
+    /// Returns the transaction of each subscription that Apple's `verifyReceipt` shows as the latest, by the subscription's ID.
+    package func latestPeriods(at now: Timestamp) -> [String: Transaction] { facts.latestPeriods(at: now, rules) }
 }

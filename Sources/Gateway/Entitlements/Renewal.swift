@@ -102,3 +102,29 @@ package struct ReportedStatus: Hashable, Sendable {
         }
     }
 }
+
+extension Renewal {
+    /// The next renewal: after a period, or after the commitment that it is part of.
+    package struct Next: Sendable {
+        package let productID: String?
+        /// Nil if unknown.
+        package let willRenew: Bool?
+        /// The time of the renewal; nil if unknown.
+        package let date: Timestamp?
+    }
+
+    package func next(after period: Transaction) -> Next {
+        guard !period.isPartOfCommitment else { return afterCommitment }
+        return Next(productID: renewalProductID, willRenew: willRenew, date: signedFields?.value.renewalDate)
+    }
+
+    /// The renewal after a year that is billed monthly. The payments of the year go on after the customer cancelled, or chose
+    /// another product (Apple, "Managing the life cycle of monthly subscriptions with a 12-month commitment").
+    var afterCommitment: Next {
+        let fields = signedFields?.value
+        return Next(
+            productID: fields?.commitmentAutoRenewProductID ?? renewalProductID,
+            willRenew: willRenew.map { $0 && fields?.commitmentAutoRenewStatus != 0 },
+            date: fields?.commitmentRenewalDate ?? fields?.renewalDate)
+    }
+}

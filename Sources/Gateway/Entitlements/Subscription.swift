@@ -38,7 +38,7 @@ package struct Subscription: Sendable {
     package let accessUntil: Timestamp?
     let transactionIndex: Int
     fileprivate let planIndex: Int?
-    /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
+    /// True if no period in the subscription's group had an introductory offer, free or not (Apple, "Implementing
     /// introductory offers in your app"). Receipts do not name groups: nil if the group is unknown, and this subscription
     /// had no such period.
     package let isEligibleForIntroOffer: Bool?
@@ -99,13 +99,32 @@ extension EntitlementFacts {
 }
 
 extension EntitlementFacts {
-    /// Returns the times at which changes of product ended periods, by transaction ID.
+    /// Returns the times at which other periods replaced periods, by transaction ID.
     func replacementDates(_ rules: SubscriptionRules) -> [String: Timestamp] {
         var dates: [String: Timestamp] = [:]
-        for period in SubscriptionChains(self, rules).all.flatMap(\.timeline.periods) {
-            if case .at(let date, _) = period.replacement { dates[list.transactionID(at: period.index)] = date }
+        for chain in SubscriptionChains(self, rules).all {
+            var begin: Timestamp?, nextBegin: Timestamp?
+            for period in chain.timeline.periods.reversed() {
+                if period.start != begin { (begin, nextBegin) = (period.start, begin) }
+                switch period.replacement {
+                case .at(let date, _): dates[list.transactionID(at: period.index)] = date
+                // Another plan for the same product.
+                case .unknown: dates[list.transactionID(at: period.index)] = nextBegin
+                case nil: break
+                }
+            }
         }
         return dates
+    }
+
+    /// Returns the transaction of each subscription that Apple's `verifyReceipt` shows as the latest, by the subscription's
+    /// present ID: the paid period that ends last, which may not have begun, else the period that decides the state.
+    func latestPeriods(at now: Timestamp, _ rules: SubscriptionRules) -> [String: Transaction] {
+        Dictionary(
+            SubscriptionChains(self, rules).all.map { chain in
+                let period = chain.timeline.lastPaid(at: now) ?? chain.timeline.standing(at: now)
+                return (texts[chain.name], list[period.index])
+            }, uniquingKeysWith: { first, _ in first })
     }
 }
 
@@ -282,7 +301,13 @@ extension SubscriptionChange {
             self = .upgrade
             return
         }
-        if let plan, plan.willRenew != false, let next = plan.nextProduct, next != transaction.product {
+        let planned = plan.map { plan in
+            transaction.isPartOfCommitment
+                ? (plan.productAfterCommitment, plan.willRenewAfterCommitment) : (plan.nextProduct, plan.willRenew)
+        }
+        if let plan, let (product, willRenew) = planned, willRenew != false, let next = product,
+            next != transaction.product
+        {
             if plan.isDowngrade || chainContains({ $0.isUpgraded && $0.product == next }) {
                 self = .downgrade
             } else if chainContains({ $0.isUpgraded && $0.product == transaction.product }) {
@@ -292,7 +317,7 @@ extension SubscriptionChange {
             }
         } else if chainContains({ $0.isUpgraded(to: transaction) }) {
             self = .upgrade
-        } else if plan?.nextProduct != nil {
+        } else if planned?.0 != nil {
             self = .none
         } else {
             return nil

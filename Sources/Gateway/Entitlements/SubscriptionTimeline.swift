@@ -89,7 +89,7 @@ extension SubscriptionTimeline.Period {
     var begin: Timestamp { start ?? .earliest }
 
     /// True if the period grants access between its begin and its end. A revocation counts as soon as it is known.
-    private var isPaid: Bool { revocation == nil && begin < end }
+    fileprivate var isPaid: Bool { revocation == nil && begin < end }
 
     func isCurrent(at now: Timestamp) -> Bool { isPaid && begin <= now && now < end }
 
@@ -107,6 +107,9 @@ extension SubscriptionTimeline {
     package func standing(at now: Timestamp) -> Period {
         latest { $0.isCurrent(at: now) } ?? next(at: now) ?? latest { $0.begin <= now } ?? first
     }
+
+    /// Returns the paid period that ends last; nil if it has ended.
+    func lastPaid(at now: Timestamp) -> Period? { latest { $0.isPaid && now < $0.end } }
 
     /// The period that ends last, among those that match.
     private func latest(_ isIncluded: (Period) -> Bool) -> Period? {

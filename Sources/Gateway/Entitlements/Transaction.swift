@@ -103,9 +103,12 @@ extension Transaction {
     }
 
     package var usedIntroOffer: Bool {
-        guard let type = signedFields?.value.offerType else { return hasIntroOfferFlags }
-        return OfferType(rawValue: type) == .introductory
+        if let type = signedFields?.value.offerType { return OfferType(rawValue: type) == .introductory }
+        return hasIntroOfferFlags && promotionalOfferID == nil && offerCodeName == nil
     }
+
+    /// True for a month of a year to which the customer has committed.
+    package var isPartOfCommitment: Bool { signedFields?.value.billingPlanType == "MONTHLY" }
 
     /// The reason why Apple revoked the purchase; nil if it did not, or if the ownership is unknown.
     package var revocation: Revocation? {
@@ -116,6 +119,9 @@ extension Transaction {
         guard let ownership else { return nil }
         return ownership == .familyShared ? .familySharingEnded : .refund
     }
+
+    /// True if a refund, a revocation or an upgrade ended it: `verifyReceipt` may show an upgrade as a cancellation.
+    var isEndedEarly: Bool { cancellationDate != nil || isUpgraded }
 
     /// The time of signing; nil in receipts, which are signed as a whole.
     package var signedDate: Timestamp? { signedFields?.value.signedDate }
@@ -241,14 +247,13 @@ extension SignedPurchase {
 
     package var isConsumable: Bool { productType == .consumable }
 
-    package var usedIntroOffer: Bool { hasIntroOfferFlags }
-
-    /// True for an introductory offer, as far as flags show it. They have no kinds of offers: a free period of another offer
-    /// counts too.
+    /// True for an introductory offer, and for a free period of another offer.
     fileprivate var hasIntroOfferFlags: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 }
 
-extension InAppPurchase: SignedPurchase {}
+extension InAppPurchase: SignedPurchase {
+    package var usedIntroOffer: Bool { hasIntroOfferFlags && promotionalOfferID == nil }
+}
 
 extension ProductType {
     package var apiName: String {

@@ -30,6 +30,8 @@ struct TransactionFacts: DatedPurchase, Sendable {
     private(set) var isFamilyShared = false
     /// True if Apple is known to have revoked the purchase, and not only replaced it.
     private(set) var isRevoked = false
+    /// True for a month of a year to which the customer has committed.
+    private(set) var isPartOfCommitment = false
 }
 
 extension TransactionFacts {
@@ -55,7 +57,7 @@ extension TransactionFacts {
             transaction, texts.intern(transaction.chainID), texts.intern(transaction.productID),
             LineItem(transaction.webOrderLineItemID, &texts))
         (isUpgraded, isRevoked) = (transaction.isUpgraded, transaction.revocation != nil)
-        isFamilyShared = transaction.ownership == .familyShared
+        (isFamilyShared, isPartOfCommitment) = (transaction.ownership == .familyShared, transaction.isPartOfCommitment)
         group = texts.intern(transaction.subscriptionGroupID)
         // Field by field: all fields at once would be copied.
         signedDate = transaction.signedDate
@@ -96,6 +98,9 @@ struct PlanFacts: Sendable {
     let nextProduct: InternedText?
     /// False if the subscription will not renew; nil if unknown.
     let willRenew: Bool?
+    /// The same two for the time after a commitment.
+    let productAfterCommitment: InternedText?
+    let willRenewAfterCommitment: Bool?
     /// True if Apple called the change to the next product a downgrade.
     let isDowngrade: Bool
     /// Without a time for a plan that is not signed.
@@ -107,6 +112,8 @@ struct PlanFacts: Sendable {
         chain = texts.intern(renewal.originalTransactionID)
         previousChain = texts.intern(renewal.signedFields?.value.previousOriginalTransactionID)
         (product, nextProduct) = (texts.intern(renewal.productID), texts.intern(renewal.renewalProductID))
+        let next = renewal.afterCommitment
+        (productAfterCommitment, willRenewAfterCommitment) = (texts.intern(next.productID), next.willRenew)
         (willRenew, isDowngrade) = (renewal.willRenew, renewal.isDowngrade)
         timelinePlan = SubscriptionTimeline.Plan(renewal)
     }

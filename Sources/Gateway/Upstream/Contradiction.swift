@@ -69,15 +69,19 @@ extension UpstreamAnswer {
         }
     }
 
-    /// The last period of each subscription decides the entitlement: Apple must have signed it, in the answer's receipt
-    /// or, with the same end, in the evidence. A restored period has another ID in each transaction receipt.
+    /// The last period of each subscription decides the entitlement; if it ended early, an earlier period that may go on:
+    /// Apple must have signed them, in the answer's receipt or, with the same end, in the evidence. A restored period has
+    /// another ID in each transaction receipt.
     private func hasPeriods(beyond receipt: VerifiedEvidence, and sent: [Transaction]) -> Bool {
         let signed = receipt.transactions.values, signedIDs = Set(signed.map(\.transactionID))
-        return Dictionary(grouping: readable.filter(\.isSubscription), by: \.chainID)
-            .values.map(\.latest).contains { last in
+        let made = receipt.signingTime ?? .earliest
+        return Dictionary(grouping: readable.filter(\.isSubscription), by: \.chainID).values.contains { periods in
+            let open = periods.filter { !$0.isEndedEarly && made < $0.expiryOrder }
+            return [periods.latest, open.isEmpty ? periods.latest : open.latest].contains { last in
                 !signedIDs.contains(last.transactionID) && !(signed + sent).contains { last.isSamePeriod(as: $0) }
                     && !receipt.mayLack(last)
             }
+        }
     }
 }
 

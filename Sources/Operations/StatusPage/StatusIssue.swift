@@ -96,25 +96,27 @@ extension StatusSources {
         return endpoints + trustIssues(windows.all) + [budgetIssue(windows.minute)]
     }
 
-    private func appleIssue(
+    func appleIssue(
         _ endpoint: UpstreamEndpoint, _ health: UpstreamHealth, _ minute: StatusWindow
     ) -> StatusIssue? {
-        if let issue = breakerIssue(endpoint, health) { return issue }
+        let breaker = breakerIssue(endpoint, health)
+        if let breaker, breaker.severity != .info { return breaker }
         if let pause = health.pausedFor {
             return StatusIssue(
                 .warning, "\(endpoint.title) requested a pause: \(StatusValue.span(pause).text) left.",
                 "Answers rest on the receipts alone. To send less, lower \(endpoint.budgetSetting).", .appleThrottling)
         }
         let failed = minute.count(.failed(endpoint)), requests = failed + minute.count(.answered(endpoint))
-        return StatusIssue(
+        let failures = StatusIssue(
             if: requests >= StatusThresholds.fewestVerdicts
                 && Double(failed) > StatusThresholds.failedShare * Double(requests),
             .warning, "\(failed) of \(requests) requests to \(endpoint.title) failed in the last minute.",
             "Answers rest on the receipts alone where possible. The metrics count failures by outcome.",
             .appleErrorRateHigh)
+        return failures ?? breaker
     }
 
-    func breakerIssue(_ endpoint: UpstreamEndpoint, _ health: UpstreamHealth) -> StatusIssue? {
+    private func breakerIssue(_ endpoint: UpstreamEndpoint, _ health: UpstreamHealth) -> StatusIssue? {
         if health.breakerMode == .metricsOnly {
             return StatusIssue(
                 if: health.breaker != .closed, .info,

@@ -45,6 +45,7 @@ extension UpstreamAnswer {
             transaction.originalTransactionID = period.originalTransactionID
             transaction.purchaseDate = Samples.time(period.start)
             transaction.expiresDate = period.end.map { Samples.time($0) }
+            transaction.cancellationDate = period.isCancelled ? Samples.time(period.start + 1) : nil
             return transaction
         }
         self.init(
@@ -175,6 +176,13 @@ struct TransactionReceiptVerificationTests {
             (
                 UpstreamAnswer(
                     [Period("2", 100..<1000)], latestReceipt: Samples.transactionReceipt(Period("1", 0..<100))),
+                .periodNotSigned
+            ),
+            // A refunded year does not hide a later month that is not signed.
+            (
+                UpstreamAnswer(
+                    [Period("1", 0..<100).cancelled, Period("2", 20..<60)],
+                    latestReceipt: Samples.transactionReceipt(Period("1", 0..<100))),
                 .periodNotSigned
             ),
             // An earlier receipt of the same app does not prove the end that is claimed for the one that was sent.

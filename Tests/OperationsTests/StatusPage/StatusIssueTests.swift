@@ -62,9 +62,16 @@ struct StatusIssueTests {
         let health = UpstreamHealth(
             breaker: breaker, breakerMode: .metricsOnly, breakerOpensFor: nil, pausedFor: nil, inFlight: 0,
             concurrencyLimit: 1, waiting: 0, budgetRemaining: nil)
-        let issue = try StatusSample().sources.breakerIssue(Self.serverAPI, health)
+        let sample = try StatusSample()
+        var history = StatusHistory(first: sample.sources.reading)
+        let issue = sample.sources.appleIssue(Self.serverAPI, health, StatusWindows(history).minute)
         #expect(issue?.severity == (breaker == .closed ? nil : .info))
         #expect(issue?.text.contains("gets no requests") != true)
+        let failed = EndpointLabels(Self.serverAPI, UpstreamOutcome.failed(.timeout))
+        sample.count(MetricCatalogue.upstreamRequests, failed, times: 100)
+        history.append(sample.sources.reading)
+        let failing = sample.sources.appleIssue(Self.serverAPI, health, StatusWindows(history).minute)
+        #expect(failing?.severity == .warning && failing?.runbook == .appleErrorRateHigh)
     }
 
     @Test func `verdicts of any form count, and notifications are a source of their own`() throws {

@@ -94,6 +94,21 @@ struct ValidatedPurchasesTests {
         #expect(payload.owns("pro") && !payload.owns("basic"))
     }
 
+    @Test func `a commitment that will end is no intent to renew`() throws {
+        let month = Samples.period("pro", "1", from: -100, to: 700) {
+            var fields = SignedTransactionFields()
+            fields.billingPlanType = "MONTHLY"
+            $0.signedFields = .value(fields)
+        }
+        let plan = Samples.plan("1", "pro") {
+            var fields = SignedRenewalFields()
+            fields.commitmentAutoRenewStatus = 0
+            $0.signedFields = .value(fields)
+        }
+        let pro = try Samples.validated(Samples.answer([month], [plan])).purchase("pro")
+        #expect(pro["renewalIntent"] as? String == "Lapse")
+    }
+
     // MARK: - Fields
 
     @Test func `a renewed subscription has all fields, with dates as numbers`() throws {

@@ -126,6 +126,11 @@ struct AppReceiptResponseTests {
         let reply = AppleFormEndpoint().replies(to: VerificationOptions(), with: answer, at: Self.now).first
         let plans = try VerifyReceiptResponse(parsing: reply.body.bytes).json["pending_renewal_info"]?.elements
         #expect(plans?.map { $0["grace_period_expires_date"]?.string } == ["2023-10-12 03:01:50 Etc/GMT"])
+        let withoutPlans = AppReceiptResponse(
+            receipt: try Self.verified(contents), entitlements: answer.entitlements, plans: [], latestReceipt: nil,
+            requestDate: Self.now
+        ).body
+        #expect(try VerifyReceiptResponse(parsing: withoutPlans).json["pending_renewal_info"] == nil)
     }
 
     private static func listed(
@@ -149,6 +154,21 @@ struct AppReceiptResponseTests {
         for order in [[year, month], [month, year]] {
             #expect(try Self.listed(order, excludesOld: true).map(\.transactionID) == ["2"])
         }
+    }
+
+    @Test func `the latest transaction may be a renewal that has not begun`() throws {
+        let day = Self.now.millisecondsSince1970 / 1000 - Self.created.secondsSince1970
+        let running = Self.period("monthly", "1", 0..<(day / 86_400 + 1))
+        let next = Self.period("monthly", "2", (day / 86_400 + 1)..<(day / 86_400 + 31))
+        let year = Self.period("yearly", "3", of: "3", 0..<10)
+        #expect(try Self.listed([running, next, year], excludesOld: true).map(\.transactionID) == ["2", "3"])
+    }
+
+    @Test func `an upgrade to another plan of the same product has the date of that plan`() throws {
+        var month = Self.period("yearly", "1", 0..<30)
+        month.isUpgraded = true
+        let listed = try Self.listed([month, Self.period("yearly", "2", 20..<385)])
+        #expect(listed.map(\.cancellationDate) == [Self.time(Self.created.advanced(byDays: 20)), nil])
     }
 
     @Test(arguments: [false, true])
@@ -264,7 +284,7 @@ struct AppReceiptResponseTests {
         _ contents: ReceiptContents, latest: [Transaction], plans: [Renewal]
     ) throws -> [UInt8] {
         AppReceiptResponse(
-            receipt: try verified(contents), entitlements: entitlements(latest, plans), plans: plans,
+            receipt: try verified(contents), entitlements: entitlements(latest, plans), plans: plans, hasAllPlans: true,
             latestReceipt: nil, requestDate: now
         ).body
     }

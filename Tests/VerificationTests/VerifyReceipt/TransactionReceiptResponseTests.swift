@@ -124,7 +124,6 @@ struct TransactionReceiptResponseTests {
         let receipt = try #require(
             Self.answer(Self.forge.wellFormed, at: Self.start).subject?.evidence?.transactionReceipt)
         var copy = Transaction(receipt)
-        copy.webOrderLineItemID = Transaction(receipt).webOrderLineItemID
         (copy.transactionID, copy.originalTransactionID) = (chain, chain)
         let ended = try Self.notified([copy], [], at: Self.end.advanced(byDays: 1))
         #expect(try VerifyReceiptResponse(parsing: ended.body.bytes).status == .subscriptionExpired)

@@ -14,7 +14,7 @@ struct PaidPeriod: Sendable {
     enum Limits {
         /// The time for which Apple tries to collect a failed payment (Apple, "Reducing involuntary subscriber churn").
         static let billingRetry: Duration = .seconds(60 * 86_400)
-        /// The same for a payment within a commitment (Apple, "Managing the life cycle of monthly subscriptions with a
+        /// The time for which Apple tries to collect a payment of a commitment (Apple, "Managing the life cycle of monthly subscriptions with a
         /// 12-month commitment").
         static let billingRetryOfCommitment: Duration = .seconds(90 * 86_400)
     }
@@ -96,11 +96,6 @@ struct PaidPeriod: Sendable {
         // A period that had ended long before it was seen is no news.
         return changes.filter { transaction.isRecent($0.contents.occurredAt) }
     }
-}
-
-extension Transaction {
-    /// True for a month of a year to which the customer has committed.
-    var isPartOfCommitment: Bool { signedFields?.value.billingPlanType == "MONTHLY" }
 }
 
 extension CustomerState {

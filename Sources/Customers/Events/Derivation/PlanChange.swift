@@ -40,7 +40,8 @@ struct PlanChange: Sendable {
     }
 
     private var renewalStatus: EventContents? {
-        guard let willRenew = willRenew(after), isChange(.renewalStatus, { self.willRenew($0) != willRenew }) else {
+        guard let willRenew = next(after).willRenew, isChange(.renewalStatus, { next($0).willRenew != willRenew })
+        else {
             return nil
         }
         if willRenew {
@@ -48,40 +49,27 @@ struct PlanChange: Sendable {
             return periods.isEmpty ? event(.subscriptionRenewalEnabled, .renewal) : nil
         }
         // A subscription that ended does not renew. While Apple tries to collect a payment, the customer may still cancel.
-        return after.expirationIntent == nil || named == .renewalStatus
+        return after.expirationIntent == nil || after.isInBillingRetry == true
             ? event(.subscriptionRenewalDisabled, .renewal) : nil
     }
 
     private var nextProduct: EventContents? {
-        guard let next = nextProduct(after), willRenew(after) != false,
-            isChange(.nextProduct, { nextProduct($0) != next }), !hasBegun(next),
-            !periods.contains(where: { $0.transaction?.productID == next })
+        let planned = next(after)
+        guard let product = planned.productID, planned.willRenew != false,
+            isChange(.nextProduct, { next($0).productID != product }), !hasBegun(product),
+            !periods.contains(where: { $0.transaction?.productID == product })
         else { return nil }
         var contents = event(.subscriptionPlanChanged, .nextProduct)
-        let fields = after.signedFields?.value
-        contents.effectiveDate =
-            (isCommitment ? fields?.commitmentRenewalDate : nil) ?? fields?.renewalDate ?? period.expiresDate
+        contents.effectiveDate = planned.date ?? period.expiresDate
         return contents
     }
 
+    private func next(_ plan: Renewal) -> Renewal.Next { plan.next(after: period) }
+
     /// Returns true if the plan is about a product whose period is not known yet: the period's own transaction announces it.
     private func hasBegun(_ product: String) -> Bool {
-        guard let before else { return false }
-        return after.productID == product && before.productID != product
-    }
-
-    /// True for monthly payments of a year to which the customer has committed. They go on after the customer cancelled, or
-    /// chose another product, which changes the plan for the time after the commitment (Apple, "Managing the life cycle of
-    /// monthly subscriptions with a 12-month commitment").
-    private var isCommitment: Bool { period.isPartOfCommitment }
-
-    private func willRenew(_ plan: Renewal) -> Bool? {
-        guard isCommitment, plan.willRenew == true else { return plan.willRenew }
-        return plan.signedFields?.value.commitmentAutoRenewStatus != 0
-    }
-
-    private func nextProduct(_ plan: Renewal) -> String? {
-        (isCommitment ? plan.signedFields?.value.commitmentAutoRenewProductID : nil) ?? plan.renewalProductID
+        guard let known = before?.productID else { return false }
+        return after.productID == product && known != product
     }
 
     private var priceConsent: EventContents? {

@@ -78,9 +78,9 @@ struct ListEventsCommand: AsyncParsableCommand {
             while true {
                 try await listing.run {
                     print(format == .json ? String(decoding: $0.event.json, as: UTF8.self) : $0.line)
+                    // To a pipe the C library writes full buffers only, and a signal drops what is left.
+                    if follow { CLibrary.flushStandardOutput() }
                 }
-                // To a pipe the C library writes only full buffers, and a signal that ends the command drops the rest.
-                CLibrary.flushStandardOutput()
                 guard follow, !listing.isFull else { break }
                 try await Task.sleep(for: Limits.pause)
             }
