@@ -128,11 +128,12 @@ extension ValidatedPurchases {
     private var productsWithoutIntroPrice: [String] {
         let used = answer.subscriptions.filter { $0.isEligibleForIntroOffer == false }
         guard !used.isEmpty else { return [] }
+        let names = ChainNames(answer.transactions.values, answer.renewals)
         let chains = Set(used.map(\.originalTransactionID))
         let groups = Set(used.compactMap(\.transaction.subscriptionGroupID))
         let products = answer.transactions.filter { transaction in
             transaction.isSubscription
-                && (chains.contains(transaction.chainID)
+                && (chains.contains(names.current(transaction.chainID))
                     || transaction.subscriptionGroupID.map { groups.contains($0) } ?? false)
         }
         return Set(products.map(\.productID)).sorted()

@@ -24,8 +24,13 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case purchaseVerify = "/v1/purchase/verify"
     case other
 
-    /// True for the routes that the objectives for errors and latency are about.
-    package var isObjective: Bool { self == .verify || self == .verifyReceipt }
+    /// True for the routes that the objectives for errors and latency are about. The form API answers 200 by default.
+    package var isObjective: Bool {
+        switch self {
+        case .verify, .verifyReceipt, .validate, .purchaseVerify: true
+        default: false
+        }
+    }
 }
 
 /// A method that some route takes, or any other.

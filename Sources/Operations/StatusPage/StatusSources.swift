@@ -142,9 +142,7 @@ package struct StatusSources: Sendable {
                 Row(
                     "overloaded", "of them because of overload", .count(all.count(.overloaded)),
                     .notable, if: all.count(.overloaded) > 0),
-                Row(
-                    "server_errors", "5xx of /v1/verify and /verifyReceipt, in 10 min", .count(all.count(.serverErrors))
-                ),
+                Row("server_errors", "Verifications answered 5xx, in 10 min", .count(all.count(.serverErrors))),
             ])
     }
 

@@ -145,6 +145,17 @@ struct ValidatedPurchasesTests {
         #expect(!payload.owns("pro"))
     }
 
+    @Test func `a used introductory offer excludes the products of a chain that Apple renamed`() throws {
+        let trial = Samples.period("basic", "1", from: -9000, to: -5000) { $0.isTrialPeriod = true }
+        let renamed = Samples.period("pro", "2", chain: "8", from: -5000, to: 900) {
+            var fields = SignedTransactionFields()
+            fields.previousOriginalTransactionID = "1"
+            $0.signedFields = .value(fields)
+        }
+        let products = try Samples.validated(Samples.answer([trial, renamed])).data["ineligible_for_intro_price"]
+        #expect(products as? [String] == ["basic", "pro"])
+    }
+
     @Test func `a used introductory offer excludes the products of its group`() throws {
         func period(_ product: String, _ id: String, group: String, intro: Bool) -> Transaction {
             Samples.period(product, id, from: -9000, to: -5000) {
