@@ -121,7 +121,7 @@ package final class JobDispatcher: Sendable {
     /// Takes as many due jobs as the lane may have now. Only one task does so for each lane.
     func take(in lane: JobLane) async -> [TakenJob] {
         let permitted = withPace(of: lane) { $0.permitted(at: now()) }
-        guard permitted > 0, !state.withLock(\.isDraining), await reportSurvivals() else { return [] }
+        guard permitted > 0, await reportSurvivals(), !state.withLock(\.isDraining) else { return [] }
         let taken = (try? await store.take(permitted, in: lane, lease: Limits.lease)) ?? []
         withPace(of: lane) { $0.took(taken.count, of: permitted, at: now()) }
         return taken

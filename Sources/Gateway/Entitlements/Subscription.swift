@@ -109,7 +109,10 @@ extension EntitlementFacts {
                 switch period.replacement {
                 case .at(let date, _): dates[list.transactionID(at: period.index)] = date
                 // Another plan for the same product.
-                case .unknown: dates[list.transactionID(at: period.index)] = nextBegin
+                case .unknown:
+                    if let nextBegin, period.expiry.map({ nextBegin < $0 }) ?? false {
+                        dates[list.transactionID(at: period.index)] = nextBegin
+                    }
                 case nil: break
                 }
             }

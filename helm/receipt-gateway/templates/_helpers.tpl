@@ -122,11 +122,11 @@ readiness and tells clients to close their connections for as long again, then f
 {{- ternary "https" "http" (not (empty (dig "http" "tls" "certificate_file" "" .Values.config))) }}
 {{- end }}
 
-{{/* The memory of the development Redis: its maxmemory, and 128 MiB for all else. */}}
+{{/* The memory of the development Redis: its maxmemory, and 128 MiB for all else; at least 256 MiB. */}}
 {{- define "receipt-gateway.redisMemory" -}}
 {{- $size := .Values.redis.development.maxMemory -}}
-{{- $mebibytes := get (dict "kb" 0 "mb" 1 "gb" 1024) (regexFind "[a-z]+$" $size) | int -}}
-{{ add 128 (mul (regexFind "^[0-9]+" $size | int) $mebibytes) }}Mi
+{{- $kibibytes := get (dict "kb" 1 "mb" 1024 "gb" 1048576) (regexFind "[a-z]+$" $size) | int -}}
+{{ max 256 (add 129 (div (mul (regexFind "^[0-9]+" $size | int) $kibibytes) 1024)) }}Mi
 {{- end }}
 
 {{- define "receipt-gateway.hasRedis" -}}
@@ -185,7 +185,8 @@ urls:
 {{- fail "podDisruptionBudget needs minAvailable or maxUnavailable, not both: set the other one to null." -}}
 {{- end -}}
 {{- $minimum := .Values.podDisruptionBudget.minAvailable -}}
-{{- if and .Values.podDisruptionBudget.enabled (regexMatch "^[0-9]+$" (toString $minimum)) (gt (include "receipt-gateway.nodes" . | int) 1) (ge (int $minimum) (include "receipt-gateway.nodes" . | int)) -}}
+{{- $most := ternary (int .Values.autoscaling.maxReplicas) (include "receipt-gateway.nodes" . | int) .Values.autoscaling.enabled -}}
+{{- if and .Values.podDisruptionBudget.enabled (regexMatch "^[0-9]+$" (toString $minimum)) (gt $most 1) (ge (int $minimum) $most) -}}
 {{- fail (printf "podDisruptionBudget.minAvailable is %v, and there may be no more nodes than that: no machine of a node could be drained. Set a smaller number." $minimum) -}}
 {{- end -}}
 {{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
@@ -195,9 +196,9 @@ urls:
 {{- fail "trustRoots.existingConfigMap is missing: it has the files that trustRoots.environments names." -}}
 {{- end -}}
 {{- range $variable := .Values.extraEnv -}}
-{{- $derived := list "GATEWAY_REDIS_URL" "GATEWAY_REDIS_URL_FILE" "GATEWAY_ADMIN_TLS_CERTIFICATE_FILE" "GATEWAY_SHUTDOWN_GRACE" "GATEWAY_SHUTDOWN_DRAIN_DELAY" -}}
+{{- $derived := list "GATEWAY_REDIS_URL" "GATEWAY_REDIS_URL_FILE" "GATEWAY_ADMIN_TLS_CERTIFICATE_FILE" "GATEWAY_HTTP_TLS_CERTIFICATE_FILE" "GATEWAY_SHUTDOWN_GRACE" "GATEWAY_SHUTDOWN_DRAIN_DELAY" -}}
 {{- if has $variable.name $derived -}}
-{{- fail (printf "extraEnv has %s, from which the chart derives probes, policies and the grace period of the pod. Set it in config, redis or secrets.redis." $variable.name) -}}
+{{- fail (printf "extraEnv has %s, from which the chart derives probes, services, policies and the grace period of the pod. Set it in config, redis or secrets.redis." $variable.name) -}}
 {{- end -}}
 {{- if has $variable.name (list "GATEWAY_CONFIG_FILE" "GATEWAY_HTTP_PORT" "GATEWAY_ADMIN_PORT" "GATEWAY_CLIENTS_FILE") -}}
 {{- fail (printf "extraEnv has %s, which the chart sets itself: its probes, services and policies use ports 8080 and 9090 of the pod, the clients file comes from secrets.clients, and settings from config. Remove it; service.port is the port for clients." $variable.name) -}}
@@ -241,10 +242,14 @@ urls:
 {{- if and $doors (not $policy.clients) -}}
 {{- fail (printf "networkPolicy.clients is empty, with %s: the policy would admit the pods of the cluster alone, and drop what comes from machines and load balancers without a trace. Name the peers that send requests, such as {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ingress-nginx}}} or {ipBlock: {cidr: 10.0.0.0/8}}." (join " and " $doors)) -}}
 {{- end -}}
+{{- $admitted := append (ternary (toStrings $policy.webhooks.ports) list (not (empty $policy.webhooks.to))) (toString $policy.apple.port) -}}
 {{- range $part := list "apple" "webhooks" -}}
-{{- $proxy := dig $part "proxy" "" $.Values.config -}}
-{{- if and $proxy (not (regexMatch "^[a-z0-9]+://([^@/]*@)?(localhost|127\\.[0-9.]+|\\[::1\\])([:/]|$)" $proxy)) (not $policy.extraEgress) -}}
-{{- fail (printf "config.%s.proxy is set, and networkPolicy.extraEgress is empty: the policy would drop the traffic to the proxy. Add a rule with its address and port." $part) -}}
+{{- with regexReplaceAll "^([A-Za-z0-9]+://)?([^@/]*@)?" (dig $part "proxy" "" $.Values.config) "" | lower -}}
+{{- $port := regexFind ":[0-9]+(/|$)" . | trimPrefix ":" | trimSuffix "/" -}}
+{{- $isLocal := regexMatch "^(localhost|127\\.[0-9.]+|\\[::1\\])([:/]|$)" . -}}
+{{- if not (or $isLocal (has $port $admitted) $policy.extraEgress $.Values.extraObjects) -}}
+{{- fail (printf "config.%s.proxy is set, and no rule of networkPolicy admits its port: the policy would drop the traffic to the proxy. Add its address and port to networkPolicy.extraEgress." $part) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $url := .Values.redis.url -}}
