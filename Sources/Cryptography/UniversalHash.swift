@@ -3,12 +3,12 @@
 internal import CIntrinsics
 
 /// A keyed universal hash: two different texts of one length have the same tag under one key of 2^128, however they are
-/// chosen. This holds as long as neither the key nor a tag is known to those who choose them.
+/// chosen. This holds as long as the author of the texts knows neither the key nor a tag.
 ///
-/// A tag has two sums of products of neighbouring words, under two keys that are shifted against each other. The products
-/// are those of polynomials over GF(2) if the processor multiplies them (Lemire and Kaser, "Faster 64-bit universal hashing
-/// using carry-less multiplications", 2016, §5), else those of integers (Black, Halevi, Krawczyk, Krovetz and Rogaway,
-/// "UMAC: Fast and Secure Message Authentication", 1999, §4.2). Both have the same bound, for each sum 2^64, and with the
+/// A tag has two sums of products of neighbouring words, under two keys that are shifted against each other. Words
+/// are polynomials over GF(2) if the processor multiplies them (Lemire and Kaser, "Faster 64-bit universal hashing using
+/// carry-less multiplications", 2016, §5), else integers (Black, Halevi, Krawczyk, Krovetz and Rogaway, "UMAC: Fast and
+/// Secure Message Authentication", 1999, §4.2). Both have the same bound, for each sum 2^64, and with the
 /// shift both sums together (§4.3).
 package struct UniversalHash: Sendable {
     package struct Tag: Hashable, Sendable {

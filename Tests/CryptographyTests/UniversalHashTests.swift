@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `the sums are those of the definition`() throws {
+    @Test func `the sums match the definition`() throws {
         let text = (0..<96).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 3) }
         let key = (0..<14).map { UInt64($0) &* 0x9E37_79B9_7F4A_7C15 }
         let words = stride(from: 0, to: text.count, by: 8).map { start in

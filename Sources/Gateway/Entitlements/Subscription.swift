@@ -304,13 +304,8 @@ extension SubscriptionChange {
             self = .upgrade
             return
         }
-        let planned = plan.map { plan in
-            transaction.isPartOfCommitment
-                ? (plan.productAfterCommitment, plan.willRenewAfterCommitment) : (plan.nextProduct, plan.willRenew)
-        }
-        if let plan, let (product, willRenew) = planned, willRenew != false, let next = product,
-            next != transaction.product
-        {
+        let planned = plan?.next(after: transaction)
+        if let plan, planned?.willRenew != false, let next = planned?.product, next != transaction.product {
             if plan.isDowngrade || chainContains({ $0.isUpgraded && $0.product == next }) {
                 self = .downgrade
             } else if chainContains({ $0.isUpgraded && $0.product == transaction.product }) {
@@ -320,7 +315,7 @@ extension SubscriptionChange {
             }
         } else if chainContains({ $0.isUpgraded(to: transaction) }) {
             self = .upgrade
-        } else if planned?.0 != nil {
+        } else if planned?.product != nil {
             self = .none
         } else {
             return nil

@@ -104,7 +104,7 @@ extension Transaction {
 
     package var usedIntroOffer: Bool {
         if let type = signedFields?.value.offerType { return OfferType(rawValue: type) == .introductory }
-        return hasIntroOfferFlags && promotionalOfferID == nil && offerCodeName == nil
+        return hasIntroOfferFlags && offerCodeName == nil
     }
 
     /// True for a month of a year to which the customer has committed.
@@ -234,6 +234,7 @@ package protocol SignedPurchase: DatedPurchase {
     var isTrialPeriod: Bool? { get }
     var isInIntroOfferPeriod: Bool? { get }
     var productType: ProductType? { get }
+    var promotionalOfferID: String? { get }
     /// True for an introductory offer, which a customer gets once in a group of subscriptions.
     var usedIntroOffer: Bool { get }
 }
@@ -247,13 +248,15 @@ extension SignedPurchase {
 
     package var isConsumable: Bool { productType == .consumable }
 
-    /// True for an introductory offer, and for a free period of another offer.
-    fileprivate var hasIntroOfferFlags: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
+    package var usedIntroOffer: Bool { hasIntroOfferFlags }
+
+    /// True for a free or cheaper period that no promotional offer gave.
+    fileprivate var hasIntroOfferFlags: Bool {
+        (isTrialPeriod == true || isInIntroOfferPeriod == true) && promotionalOfferID == nil
+    }
 }
 
-extension InAppPurchase: SignedPurchase {
-    package var usedIntroOffer: Bool { hasIntroOfferFlags && promotionalOfferID == nil }
-}
+extension InAppPurchase: SignedPurchase {}
 
 extension ProductType {
     package var apiName: String {

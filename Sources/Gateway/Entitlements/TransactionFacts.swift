@@ -98,15 +98,19 @@ struct PlanFacts: Sendable {
     let nextProduct: InternedText?
     /// False if the subscription will not renew; nil if unknown.
     let willRenew: Bool?
-    /// The same two for the time after a commitment.
-    let productAfterCommitment: InternedText?
-    let willRenewAfterCommitment: Bool?
+    private let productAfterCommitment: InternedText?
+    private let willRenewAfterCommitment: Bool?
     /// True if Apple called the change to the next product a downgrade.
     let isDowngrade: Bool
     /// Without a time for a plan that is not signed.
     let timelinePlan: SubscriptionTimeline.Plan
 
     var signedDate: Timestamp? { timelinePlan.knownAt }
+
+    /// Returns the next product, and false if there will be none: as `Renewal.next(after:)`.
+    func next(after period: TransactionFacts) -> (product: InternedText?, willRenew: Bool?) {
+        period.isPartOfCommitment ? (productAfterCommitment, willRenewAfterCommitment) : (nextProduct, willRenew)
+    }
 
     init(_ renewal: Renewal, _ texts: inout InternedTexts) {
         chain = texts.intern(renewal.originalTransactionID)

@@ -14,8 +14,8 @@ struct DoctorCommand: AsyncParsableCommand {
             the slowest check, and \(Doctor.Limits.time.components.seconds) seconds at most. A gateway may run meanwhile.
 
             Redis receives every command that the gateway sends, on keys of its own, which expire or are \
-            deleted within a second. Apple receives \
-            an empty receipt without a secret: only a customer's receipt can show whether a shared secret is right. \
+            deleted within a second. Apple receives an empty receipt without a secret: only a customer's receipt can \
+            show whether a shared secret is right. \
             The keys of the App Store Server API are tried with signed calls about a transaction that does not exist.
 
             Run it with the same limits, network and files as the gateway:

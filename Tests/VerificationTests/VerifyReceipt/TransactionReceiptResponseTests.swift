@@ -83,7 +83,7 @@ struct TransactionReceiptResponseTests {
         #expect(response.latestExpiredReceiptInfo.map(\.cancellationReason) == [1])
     }
 
-    @Test func `the fields of the period replace those of the receipt`() throws {
+    @Test func `the period's fields replace the receipt's`() throws {
         let receipt = try #require(
             Self.answer(Self.forge.wellFormed, at: Self.start).subject?.evidence?.transactionReceipt)
         var renewed = Transaction(receipt)

@@ -14,8 +14,8 @@ struct PaidPeriod: Sendable {
     enum Limits {
         /// The time for which Apple tries to collect a failed payment (Apple, "Reducing involuntary subscriber churn").
         static let billingRetry: Duration = .seconds(60 * 86_400)
-        /// The time for which Apple tries to collect a payment of a commitment (Apple, "Managing the life cycle of monthly subscriptions with a
-        /// 12-month commitment").
+        /// The time for which Apple tries to collect a payment of a commitment (Apple, "Managing the life cycle of monthly
+        /// subscriptions with a 12-month commitment").
         static let billingRetryOfCommitment: Duration = .seconds(90 * 86_400)
     }
 

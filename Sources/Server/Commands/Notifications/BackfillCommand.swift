@@ -113,10 +113,13 @@ struct Backfill: Sendable {
                 try await read(subject, from: start, to: end, &progress, &delays)
                 known.insert(subject.bundleID)
                 summarize(progress.summary)
-            } catch  where error.isRejectedKey && !progress.hasBegun {
-                unknown.insert(subject.bundleID)
-                report("\(subject.name): Apple does not know the app in this environment, or rejects its key (401)\n")
             } catch {
+                guard progress.hasBegun || !error.isRejectedKey else {
+                    unknown.insert(subject.bundleID)
+                    report(
+                        "\(subject.name): Apple does not know the app in this environment, or rejects its key (401)\n")
+                    continue
+                }
                 isComplete = false
                 known.insert(subject.bundleID)
                 summarize(progress.summary)
