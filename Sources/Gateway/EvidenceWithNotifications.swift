@@ -12,6 +12,7 @@ struct EvidenceWithNotifications: Sendable {
     /// The transactions of the evidence, as long as no notification has added something.
     private let evidence: TransactionList
     private var newest: [Transaction] = []
+    private var indices: [String: Int] = [:]
     private(set) var renewals: [Renewal]
     /// True if a notification has added something.
     private(set) var isNotified = false
@@ -27,6 +28,7 @@ struct EvidenceWithNotifications: Sendable {
         signingTime = evidence?.signingTime
         guard !states.isEmpty else { return }
         newest = self.evidence.values
+        indices = newest.indicesByID
         for state in states { add(state) }
     }
 
@@ -54,12 +56,9 @@ struct EvidenceWithNotifications: Sendable {
     }
 
     private mutating func add(_ new: Transaction) {
-        if let index = newest.firstIndex(where: { $0.transactionID == new.transactionID }) {
-            guard isSignedLater(new.signedDate, than: newest[index].signedDate) else { return }
-            newest[index] = new
-        } else {
-            newest.append(new)
-        }
+        let isLatest = indices[new.transactionID].map { isSignedLater(new.signedDate, than: newest[$0].signedDate) }
+        guard isLatest ?? true else { return }
+        newest.add(new, &indices) { $0 = new }
         isNotified = true
     }
 

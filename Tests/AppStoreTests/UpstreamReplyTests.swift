@@ -71,7 +71,7 @@ struct UpstreamReplyTests {
         }
     }
 
-    @Test(arguments: [(.seconds(7), .seconds(7)), (nil, .seconds(5))] as [(Duration?, Duration)])
+    @Test(arguments: [(.seconds(7), .seconds(7)), (nil, .seconds(5)), (.zero, .seconds(1))] as [(Duration?, Duration)])
     func `429 always pauses the upstream`(retryAfter: Duration?, pause: Duration) {
         guard case .throttled(let span) = UpstreamReply(.throttled(Self.head(429, retryAfter))) else {
             Issue.record("no pause")

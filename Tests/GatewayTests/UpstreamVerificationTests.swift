@@ -514,6 +514,30 @@ struct UpstreamVerificationTests {
         #expect(fixture.events.lines.count { $0 == "disagreed production notAuthenticated" } == 4)
     }
 
+    @Test(
+        arguments: [
+            (.refusal(.notAuthenticated), .upstreamDisagrees, 300),
+            (.failure(.answerTooLarge), .upstreamAnswerTooLarge, 60),
+        ] as [(UpstreamReply, DegradedReason, Int64)])
+    func `what lies in the receipt is not asked again, although an earlier answer is given`(
+        reply: UpstreamReply, reason: DegradedReason, seconds: Int64
+    ) async throws {
+        let fixture = Fixture([.production: [.answer(.renewed)]])
+        _ = try await fixture.ask(at: 150)
+        fixture.upstream.rewrite([.production: [reply]])
+        var asked: [Int] = []
+        for time in [500, 500 + seconds - 1, 500 + seconds] {
+            let answer = try await fixture.ask(at: time)
+            #expect(answer.provenance.degradedReasons == [reason] && answer.provenance.cache == .stale)
+            asked.append(fixture.upstream.asked.count)
+        }
+        #expect(asked[0] == asked[1] && asked[1] < asked[2])
+        _ = try await fixture.ask(at: 501 + seconds) { $0.options.maximumAge = .zero }
+        #expect(fixture.upstream.asked.count > asked[2])
+        fixture.upstream.rewrite([.production: [.answer(.renewed)]])
+        #expect(try await fixture.ask(at: 501 + 2 * seconds).provenance.degradedReasons == [])
+    }
+
     @Test func `a wrong secret is reported each time`() async throws {
         let fixture = Fixture([.production: [.refusal(.secretRejected)]])
         for _ in 1...3 { _ = try await fixture.ask(at: 150) }
@@ -610,6 +634,26 @@ struct UpstreamVerificationTests {
             for try await answer in group { #expect(answer.provenance.source == .apple) }
         }
         #expect(fixture.upstream.asked.count == 10 && fixture.guards.health(of: .production).inFlight == 0)
+    }
+
+    @Test func `requests that wait for a slot respect a pause, and are not charged`() async throws {
+        let gate = Gate()
+        var policy = UpstreamGuardPolicy()
+        policy.concurrency = ConcurrencyLimit.Policy(minimum: 2, maximum: 2, initial: 2)
+        policy.budget = RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 10)
+        let fixture = Fixture([.production: [.throttled(.seconds(60))]], gate: gate, guardPolicy: policy)
+        try await withThrowingTaskGroup(of: Answer.self) { group in
+            for number in 1...10 {
+                group.addTask {
+                    try await fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("\(number)") }
+                }
+            }
+            try await eventually { fixture.guards.health(of: .production).waiting == 8 }
+            gate.open()
+            for try await answer in group { #expect(answer.provenance.degradedReasons == [.upstreamPaused]) }
+        }
+        #expect(fixture.upstream.asked.count == 2)
+        #expect(fixture.guards.health(of: .production).budgetRemaining == 8)
     }
 
     @Test func `a request that waits for a slot is charged when it has one`() async throws {

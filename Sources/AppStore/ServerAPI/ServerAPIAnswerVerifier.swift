@@ -74,7 +74,7 @@ struct ServerAPIAnswerVerifier: Sendable {
         case .notificationHistory: try readNotifications(json, into: &answer)
         case .testNotification: answer.testNotificationToken = try json.text("testNotificationToken")
         case .testNotificationStatus:
-            if let payload = try json.text("signedPayload") { try checkNotification(payload) }
+            if let payload = try json.text("signedPayload") { _ = try required(notification(payload)) }
             answer.sendAttempts = try json.sendAttempts
         case .extendRenewalDate, .massExtendRenewalDates, .massExtensionStatus,
             .consumptionInformation, .setAppAccountToken, .finishTransaction, .retentionMessagingInfo,
@@ -89,7 +89,9 @@ struct ServerAPIAnswerVerifier: Sendable {
     ) throws(ServerAPIAnswerFault) {
         for item in try json.items("notificationHistory") {
             let payload = try item.required("signedPayload")
-            if verifiesNotifications { try checkNotification(payload) }
+            if verifiesNotifications, case .failure(let item) = try notification(payload) {
+                answer.unreadable.append(item)
+            }
             answer.signedPayloads.append(Array(payload.utf8))
         }
         answer.paginationToken = try json.text("paginationToken")
@@ -221,14 +223,15 @@ extension ServerAPIAnswerVerifier {
         return appTransaction
     }
 
-    private func checkNotification(_ text: String) throws(ServerAPIAnswerFault) {
-        let notification = try required(
-            verified(text) { jws throws(ReceiptError) in try verifier.verifyNotification(jws, at: now) })
+    private func notification(_ text: String) throws(ServerAPIAnswerFault) -> Item<VerifiedNotification> {
+        let item = try verified(text) { jws throws(ReceiptError) in try verifier.verifyNotification(jws, at: now) }
+        guard case .success(let notification) = item else { return item }
         try check(app: notification.bundleID, notification.environment)
         try check(number: notification.appAppleID)
         try check(app: notification.transaction?.bundleID, notification.transaction?.environment)
         try check(app: notification.appTransaction?.bundleID, notification.appTransaction?.environment)
         try check(app: nil, notification.renewalInfo?.environment)
+        return item
     }
 
     /// Verifies a JWS. A JWS that Apple signed and that cannot be read is a fault of this item alone.
@@ -240,10 +243,10 @@ extension ServerAPIAnswerVerifier {
             return .success(try verify(jws))
         } catch {
             guard let claims = verifier.unreadableClaims(jws, error, at: now) else {
-                throw .contradiction(.itemNotSigned)
+                throw .contradiction(error.rule == .renewalInfoUnrelated ? .otherTransaction : .itemNotSigned)
             }
-            try check(app: claims.bundleID, claims.environmentName.flatMap(Environment.init(rawValue:)))
-            return .failure(UnreadableItem(claims, error))
+            try check(app: claims.bundleID, claims.environment)
+            return .failure(UnreadableItem(claims))
         }
     }
 
@@ -280,10 +283,10 @@ extension VerifiedTransaction {
 }
 
 extension UnreadableItem {
-    fileprivate init(_ claims: UnreadableClaims, _ error: ReceiptError) {
+    fileprivate init(_ claims: UnreadableClaims) {
         self.init(
             transactionID: claims.transactionID, originalTransactionID: claims.originalTransactionID,
-            productID: claims.productID, isRevoked: claims.isRevoked, fault: "\(error)")
+            productID: claims.productID, isRevoked: claims.isRevoked, fault: "\(claims.error)")
     }
 }
 

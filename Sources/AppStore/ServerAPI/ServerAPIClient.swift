@@ -135,14 +135,19 @@ extension ServerAPIClient {
         let charges = budget.charges(for: request)
         do throws(DegradedReason) {
             let pass = try await guards[request.endpoint].acquire(
-                forCallBy: deadline, limiter: limiter, charges: charges)
+                forCallBy: deadline, limiter: limiter, charges: charges,
+                isPaused: { guards.pauseRemaining(of: request.quota) != nil })
             return await exchange(request, subject, pass, by: deadline)
         } catch {
-            let retryAfter =
-                error == .upstreamBudget
-                ? limiter.knownRefusal(of: charges)?.retryAfter : guards.health(of: request.endpoint).pausedFor
-            return reject(request, error, retryAfter: retryAfter)
+            return reject(request, error, retryAfter: retryAfter(error, request, charges))
         }
+    }
+
+    private func retryAfter(
+        _ reason: DegradedReason, _ request: ServerAPIRequest, _ charges: [RateCharge]
+    ) -> Duration? {
+        if reason == .upstreamBudget { return limiter.knownRefusal(of: charges)?.retryAfter }
+        return guards.pauseRemaining(of: request.quota) ?? guards.health(of: request.endpoint).pausedFor
     }
 
     private func reject(_ request: ServerAPIRequest, _ reason: DegradedReason, retryAfter: Duration?) -> Attempt {

@@ -19,11 +19,6 @@ enum ServerAPIReply: Sendable {
     case contradiction(Contradiction)
     case failed(UpstreamFailure, mayHaveBeenSent: Bool)
 
-    private enum Limits {
-        /// The pause after 429 if the end that Apple names is past by this node's clock.
-        static let shortestPause: Duration = .seconds(1)
-    }
-
     init(_ error: TransportError) {
         self = .failed(UpstreamFailure(error), mayHaveBeenSent: error.mayFollowSending)
     }
@@ -33,7 +28,7 @@ enum ServerAPIReply: Sendable {
         switch response.status {
         case 200...299: self.init(answer: response, to: call, by: verifier)
         case 401: self = .unauthorized
-        case 429: self = .throttled(max(head.pauseAfterThrottling, Limits.shortestPause))
+        case 429: self = .throttled(head.pauseAfterThrottling)
         case 400...499:
             self =
                 ServerAPIError(parsing: response.body).map { error in

@@ -62,8 +62,8 @@ extension VerifyReceiptReply {
 }
 
 extension ReplyHead {
-    /// The pause after 429: Apple's, or some seconds.
-    var pauseAfterThrottling: Duration { retryAfter ?? .seconds(5) }
+    /// The pause after 429: Apple's, or some seconds. The end that Apple names may be past by this node's clock.
+    var pauseAfterThrottling: Duration { max(retryAfter ?? .seconds(5), .seconds(1)) }
 
     /// The pause that Apple requests with 503 (RFC 9110 §15.6.4); nil if it requests none.
     var pauseWhileUnavailable: Duration? {

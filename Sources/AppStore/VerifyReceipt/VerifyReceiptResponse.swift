@@ -103,15 +103,12 @@ package struct AppReceipt: Sendable, Redacted {
     package let bundleID: String
     /// `in_app`, in no order; for an iOS 6 style receipt, its only transaction.
     package let inApp: [Transaction]
-    /// `expiration_date`: the end of an app bought in volume.
-    package let expirationDate: Timestamp?
 
     /// - Parameter unreadable: receives the elements that cannot be read.
     init(_ json: JSONValue, _ unreadable: inout [UnreadableItem]) throws(AppStoreFault) {
         let members = EntitlementMembers(json: json, path: "receipt.")
         let name: StaticString = json["bundle_id"] == nil && json["bid"] != nil ? "bid" : "bundle_id"
         bundleID = try members.text(name)
-        expirationDate = try members.date("expiration_date")
         if json["transaction_id"] != nil, json["in_app"] == nil {
             inApp = [try Transaction(json, path: "receipt.")]
         } else {

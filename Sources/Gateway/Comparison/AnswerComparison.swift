@@ -94,10 +94,13 @@ struct AnswerComparison {
     private mutating func compareTransactions() -> (earlier: [Transaction], later: [Transaction]) {
         let (earlierIndices, laterIndices) = (earlier.transactions.indicesByID, later.transactions.indicesByID)
         var known: (earlier: [Transaction], later: [Transaction]) = ([], [])
+        let chains = Dictionary(grouping: earlier.transactions, by: \.chainID)
+        let ends = chains.mapValues { $0.compactMap(\.expiresDate).max() }
         for transaction in later.transactions {
             if let index = earlierIndices[transaction.transactionID] {
                 known.later.append(compare(earlier.transactions[index], transaction))
-            } else if mustList(transaction, earlier), !isRecovery(transaction) {
+            } else if mustList(transaction, earlier), !isRecovery(transaction, after: ends[transaction.chainID] ?? nil)
+            {
                 report(.transaction, "absent", "present", transaction.productID)
                 known.later.append(transaction)
             }
@@ -128,12 +131,12 @@ struct AnswerComparison {
 
     /// Returns true for a period of the later answer that Apple may have added after the earlier answer, although it begins
     /// before: the payment came in the grace period.
-    private func isRecovery(_ transaction: Transaction) -> Bool {
-        guard !isOneMoment, let start = transaction.purchaseDate, let knownAt = earlier.knownAt,
+    /// - Parameter end: the last end of the chain's periods in the earlier answer.
+    private func isRecovery(_ transaction: Transaction, after end: Timestamp?) -> Bool {
+        guard !isOneMoment, let end, let start = transaction.purchaseDate, let knownAt = earlier.knownAt,
             knownAt < start.advanced(by: Limits.grace)
         else { return false }
-        let ends = earlier.transactions.filter { $0.chainID == transaction.chainID }.compactMap(\.expiresDate)
-        return ends.max().map { $0 <= start.advanced(by: Limits.delay) } ?? false
+        return end <= start.advanced(by: Limits.delay)
     }
 
     /// Compares two states of a transaction, and returns the later state without what happened since the earlier one.
@@ -190,12 +193,11 @@ struct AnswerComparison {
 
     private mutating func comparePlans() {
         let names = names(earlier.transactions, later.transactions)
+        let plans = Dictionary(grouping: later.answer.renewals) { names.current($0.originalTransactionID) }
         for first in earlier.answer.renewals {
-            let chain = names.current(first.originalTransactionID)
             guard
-                let second = later.answer.renewals.first(where: { plan in
-                    names.current(plan.originalTransactionID) == chain
-                        && (plan.productID == nil || first.productID == nil || plan.productID == first.productID)
+                let second = plans[names.current(first.originalTransactionID)]?.first(where: { plan in
+                    plan.productID == nil || first.productID == nil || plan.productID == first.productID
                 })
             else { continue }
             let product = second.productID ?? first.productID

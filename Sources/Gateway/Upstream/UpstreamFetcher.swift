@@ -13,6 +13,7 @@ final class UpstreamFetcher: Sendable {
     private let observe: UpstreamObserver
     private let clock: @Sendable () -> Timestamp
     private let flights = SingleFlight<Flight, CachedResult>()
+    private let failures = PassingFailures()
 
     /// A request to Apple, shared by requests that trust the same roots.
     private struct Flight: Hashable {
@@ -81,6 +82,7 @@ final class UpstreamFetcher: Sendable {
     private func fetch(
         _ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
     ) async -> CachedResult {
+        if let failure = knownFailure(key, for: evaluated) { return failure }
         let (decision, outcome) = await singleFlight.decide(for: key) {
             await self.newerResult(of: key, for: evaluated, since: known)
         }
@@ -99,6 +101,15 @@ final class UpstreamFetcher: Sendable {
             if let lease { await singleFlight.leases.release(lease, after: found.failure) }
             return found
         }
+    }
+
+    /// Returns the result of a recent request to which Apple had no answer, although there is an earlier answer.
+    private func knownFailure(_ key: CacheKey, for evaluated: EvaluatedRequest) -> CachedResult? {
+        guard let failure = failures.result(for: key),
+            failure.isFresh(at: clock(), maximumAge: evaluated.request.options.maximumAge),
+            evaluated.trusts(failure), isCurrent(failure, for: key, of: evaluated)
+        else { return nil }
+        return failure
     }
 
     /// Returns a result stored since the request's look-up, if it is fresh and no older than accepted. A result from
@@ -153,8 +164,9 @@ final class UpstreamFetcher: Sendable {
             let before = await usable(key, for: evaluated).result,
             policy.answersWithoutUpstream(before, about: evaluated.subject, at: known.fetchedAt)
         {
-            return
+            return failures.keep(known, for: key)
         }
+        failures.remove(key)
         guard let answer = known.answer, let alias = key.alias(for: answer) else {
             return await cache.insert(known, for: key)
         }

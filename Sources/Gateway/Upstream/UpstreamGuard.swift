@@ -101,12 +101,19 @@ extension UpstreamGuard {
     /// - Parameters:
     ///   - limiter: counts the budget.
     ///   - charges: the charges of the call itself, beside the endpoint's budget.
+    ///   - isPaused: returns true if Apple requested a pause of what the call itself uses.
     /// - Throws: the reason why the call is not sent.
     package func acquire(
-        forCallBy deadline: Instant, limiter: any RateLimiter, charges: [RateCharge] = []
+        forCallBy deadline: Instant, limiter: any RateLimiter, charges: [RateCharge] = [],
+        isPaused: () -> Bool = { false }
     ) async throws(DegradedReason) -> Pass {
         let now = Instant.now
         let slot = try await slot(by: now + now.duration(to: deadline) / 2)
+        // While the request waited, Apple may have requested a pause, or the breaker opened.
+        if let refusal = isPaused() ? .upstreamPaused : state.withLock({ $0.refusal(at: .now) }) {
+            state.withLock { $0.release(slot, .neutral) }
+            throw refusal
+        }
         // Charged with the slot in hand: charged requests that wait would exceed the budget once slots become free.
         guard await budget?.take(from: limiter) ?? true, await limiter.admit(charges).isAdmitted else {
             state.withLock { $0.release(slot, .neutral) }
@@ -159,8 +166,7 @@ extension UpstreamGuard.State {
     fileprivate mutating func enqueue(
         _ maximumWaiting: Int, at now: Instant, by deadline: Instant
     ) throws(DegradedReason) -> Admission {
-        if pause.remaining(at: now) != nil { throw .upstreamPaused }
-        if isOpen(at: now) { throw .circuitOpen }
+        if let refusal = refusal(at: now) { throw refusal }
         let hasRoom = waiting.count < maximumWaiting && expectedWait <= now.duration(to: deadline) / 2
         guard hasRoom else { throw .upstreamSaturated }
         if waiting.isEmpty, let slot = limit.acquire() { return .slot(slot) }
@@ -174,10 +180,10 @@ extension UpstreamGuard.State {
         limit.inFlight < limit.limit ? .zero : usualTime * (waiting.count + 1) / limit.limit
     }
 
-    /// Returns true if the breaker would reject the request, so that it neither waits nor is charged.
-    private func isOpen(at now: Instant) -> Bool {
-        guard breaker.mode != .metricsOnly, case .open(let end) = breaker.state else { return false }
-        return end.map { now < $0 } ?? true
+    /// Returns the reason why no call may begin now, so that a request neither waits nor is charged.
+    fileprivate mutating func refusal(at now: Instant) -> DegradedReason? {
+        if pause.remaining(at: now) != nil { return .upstreamPaused }
+        return breaker.rejects(at: now) ? .circuitOpen : nil
     }
 
     /// Updates the moving average of about the last eight requests.

@@ -49,6 +49,13 @@ package struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
+    /// Returns true if a call would be rejected now.
+    package func rejects(at now: Instant) -> Bool {
+        var copy = self
+        guard case .reject = copy.permit(at: now) else { return false }
+        return true
+    }
+
     private mutating func decide(at now: Instant) -> Admission {
         switch phase {
         case .closed: return .call(Permit(generation: generation))

@@ -174,7 +174,9 @@ struct TransactionLookupTests {
         ])
         _ = try await fixture.ask("1", at: 300)
         #expect(try await fixture.ask("1", .apple, at: 1000).verdict == .rejected(.unknownTransaction(.notFound)))
-        let stale = try await fixture.ask("1", at: 1001)
+        #expect(try await fixture.ask("1", at: 1004).verdict == .rejected(.unknownTransaction(.notFound)))
+        #expect(fixture.customers.asked.count == 2)
+        let stale = try await fixture.ask("1", at: 1005)
         #expect(stale.verdict == .genuine && stale.provenance.degradedReasons == [.upstreamTimeout])
     }
 

@@ -52,7 +52,7 @@ struct AppReceiptResponseTests {
         contents.purchases[1].isTrialPeriod = true
         let response = try VerifyReceiptResponse(parsing: Self.body(contents))
         #expect(response.status == .valid && response.environment == .sandbox)
-        #expect(response.receipt?.expirationDate == Self.time(contents.expirationDate))
+        #expect(response.receiptDate("expiration_date") == Self.time(contents.expirationDate))
         #expect(response.receiptDate("preorder_date") == Self.time(contents.preorderDate))
         for list in [response.receipt?.inApp ?? [], response.latestReceiptInfo] {
             #expect(list.map(\.transactionID) == ["1", "2"] && list.map(\.isTrialPeriod) == [false, true])

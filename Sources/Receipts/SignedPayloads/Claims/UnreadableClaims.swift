@@ -6,17 +6,20 @@ package struct UnreadableClaims: Hashable, Sendable {
     package let originalTransactionID: String?
     package let productID: String?
     package let bundleID: String?
-    package let environmentName: String?
+    package let environment: Environment?
     /// True if there is a revocation, readable or not.
     package let isRevoked: Bool
+    /// The rule that the payload breaks, and where.
+    package let error: ReceiptError
 
-    fileprivate init(_ jws: VerifiedJWS, _ context: ClaimContext) {
+    fileprivate init(_ jws: VerifiedJWS, _ error: ReceiptError, _ context: ClaimContext) {
+        self.error = error
         var claims = context.readableClaims(of: jws)
         transactionID = try? claims.identifier("transactionId")
         originalTransactionID = try? claims.identifier("originalTransactionId")
         productID = try? claims.text("productId")
         bundleID = try? claims.text("bundleId")
-        environmentName = try? claims.text("environment")
+        environment = (try? claims.text("environment")).flatMap { $0 }.flatMap(Environment.init(rawValue:))
         isRevoked = claims.hasValue("revocationDate") || claims.hasValue("revocationReason")
     }
 }
@@ -31,7 +34,7 @@ extension ReceiptVerifier {
         guard Self.claimRules.contains(error.rule), let verified = try? verifySignature(ofJWS: jws.span),
             (try? verified.chain.validity.check(at: now, grace: policy.expiryGrace)) != nil
         else { return nil }
-        return UnreadableClaims(verified, ClaimContext(verifier: self, now: now))
+        return UnreadableClaims(verified, error, ClaimContext(verifier: self, now: now))
     }
 
     /// The rules for claims that a payload breaks although its signature holds.

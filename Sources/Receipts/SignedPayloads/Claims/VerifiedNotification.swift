@@ -3,7 +3,8 @@
 /// A server notification of version 2 (App Store Server Notifications, `responseBodyV2DecodedPayload`) whose own
 /// signature and the signatures inside it were verified. Only a `ReceiptVerifier` creates one.
 ///
-/// Unknown claims and values are kept as they are; all claims are in the payload.
+/// Unknown claims and values are kept as they are; all claims are in the payload. An item that Apple signed and that
+/// cannot be read is nil, as if the notification did not have it: the others count.
 public struct VerifiedNotification: Sendable, Confidential {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
@@ -33,6 +34,8 @@ public struct VerifiedNotification: Sendable, Confidential {
     public private(set) var summary: [UInt8]?
     /// `externalPurchaseToken` as Apple wrote it, in JSON.
     public private(set) var externalPurchaseToken: [UInt8]?
+    /// The readable claims of the items that cannot be read as a whole.
+    package private(set) var unreadableItems: [UnreadableClaims] = []
     /// The JWS of `transaction`.
     package private(set) var signedTransaction: String?
     /// The JWS of `renewalInfo`.
@@ -51,6 +54,7 @@ public struct VerifiedNotification: Sendable, Confidential {
         (bundleID, appAppleID, status) = (subject.bundleID, subject.appAppleID, subject.status)
         try verifyItems(of: subject, by: context.verifier, at: context.now)
         try checkItems()
+        bundleID = bundleID ?? transaction?.bundleID ?? appTransaction?.bundleID
     }
 
     /// Reads the containers of a notification. One of them says what the notification is about.
@@ -60,41 +64,64 @@ public struct VerifiedNotification: Sendable, Confidential {
         if extended != nil { summary = try claims.raw("summary") }
         let token = try claims.nested("externalPurchaseToken", Subject.init)
         if token != nil { externalPurchaseToken = try claims.raw("externalPurchaseToken") }
-        let subject = [data, appData, extended, token].compactMap(\.self).first { !$0.isEmpty } ?? Subject()
+        var subject = [data, appData, extended, token].compactMap(\.self).first { !$0.isEmpty } ?? Subject()
         guard subject.bundleID == nil else { return subject }
         // A container that Apple added since.
         let added = claims.firstUntouched { claims throws(ReceiptError) -> Subject? in
             let subject = try Subject(&claims)
             return subject.bundleID == nil ? nil : subject
         }
-        return added ?? subject
+        guard let added, !subject.isEmpty else { return added ?? subject }
+        subject.bundleID = added.bundleID
+        subject.environmentName = subject.environmentName ?? added.environmentName
+        return subject
     }
 
     private mutating func verifyItems(
         of subject: Subject, by verifier: ReceiptVerifier, at now: Timestamp
     ) throws(ReceiptError) {
         (signedTransaction, signedRenewalInfo) = (subject.transaction, subject.renewalInfo)
-        if let text = subject.transaction {
-            let transaction = try verifier.verifyTransactionOfAnyApp(Array(text.utf8), at: now)
+        let transaction = try item(subject.transaction, by: verifier, at: now) { jws throws(ReceiptError) in
+            try verifier.verifyTransactionOfAnyApp(jws, at: now)
+        }
+        if let transaction {
             guard let bundleID = transaction.bundleID.isEmpty ? subject.bundleID : transaction.bundleID else {
                 throw ReceiptError(missing: "bundleId")
             }
             self.transaction = transaction.ofApp(bundleID)
         }
-        if let text = subject.renewalInfo { renewalInfo = try verifier.verifyRenewalInfo(Array(text.utf8), at: now) }
-        if let text = subject.appTransaction {
-            appTransaction = try verifier.verifyAppTransaction(Array(text.utf8), at: now)
+        renewalInfo = try item(subject.renewalInfo, by: verifier, at: now) { jws throws(ReceiptError) in
+            try verifier.verifyRenewalInfo(jws, at: now)
+        }
+        appTransaction = try item(subject.appTransaction, by: verifier, at: now) { jws throws(ReceiptError) in
+            try verifier.verifyAppTransaction(jws, at: now)
+        }
+    }
+
+    /// Returns a verified item; nil without it, and for an item that Apple signed and that cannot be read.
+    private mutating func item<Item>(
+        _ text: String?, by verifier: ReceiptVerifier, at now: Timestamp,
+        _ verify: (_ jws: [UInt8]) throws(ReceiptError) -> Item
+    ) throws(ReceiptError) -> Item? {
+        guard let jws = text.map({ Array($0.utf8) }) else { return nil }
+        do throws(ReceiptError) {
+            return try verify(jws)
+        } catch {
+            guard let claims = verifier.unreadableClaims(jws, error, at: now) else { throw error }
+            unreadableItems.append(claims)
+            return nil
         }
     }
 
     /// Checks that the items are about the same app, environment and subscription. Values that are not signed go with
     /// any.
     private func checkItems() throws(ReceiptError) {
-        let apps: Set = [bundleID, transaction?.bundleID, appTransaction?.bundleID]
+        let apps = Set(
+            [bundleID, transaction?.bundleID, appTransaction?.bundleID] + unreadableItems.map(\.bundleID))
         guard apps.subtracting([nil]).count <= 1 else { throw ReceiptError(.itemsOfDifferentApps) }
-        let environments: Set = [
-            environment, transaction?.environment, renewalInfo?.environment, appTransaction?.environment,
-        ]
+        let environments = Set(
+            [environment, transaction?.environment, renewalInfo?.environment, appTransaction?.environment]
+                + unreadableItems.map(\.environment))
         guard environments.subtracting([nil]).count <= 1 else { throw ReceiptError(.itemsOfDifferentEnvironments) }
         guard let transaction, let renewalInfo else { return }
         guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }
