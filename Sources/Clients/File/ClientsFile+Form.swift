@@ -2,7 +2,6 @@
 
 package import Cryptography
 internal import Gateway
-internal import Resilience
 internal import Yams
 
 /// The settings that reading form accounts depends on.

@@ -83,7 +83,7 @@ package struct HTTPDeadlines: Hashable, Sendable {
     package var headers: Duration = .seconds(5)
     package var request: Duration = .seconds(15)
     package var answer: Duration = .seconds(60)
-    package var idle: Duration = .seconds(30)
+    package var idle: Duration = .seconds(75)
 }
 
 package struct ShutdownConfiguration: Hashable, Sendable {

@@ -18,15 +18,19 @@ package final class BodyBudget: Sendable {
         var unidentified = 0
         var bySource: [SourceAddress?: Int] = [:]
 
-        /// Unidentified senders share a quarter of the budget. One source may have an eighth of that share, and large
-        /// bodies a half.
-        func hasRoom(for bytes: Int, ofBodyWith total: Int, from sender: BodySender, _ capacity: Int) -> Bool {
+        /// Returns the reason for which bytes do not fit; nil if they do. Unidentified senders share a quarter of the
+        /// budget. One source may have an eighth of that share, and large bodies a half.
+        func refusal(
+            of bytes: Int, ofBodyWith total: Int, from sender: BodySender, _ capacity: Int
+        ) -> EdgeRefusal? {
             let isLarge = total > BodyBudget.ordinaryBodyBytes
-            guard bytes <= (isLarge ? capacity - capacity / 8 : capacity) - reserved else { return false }
-            guard case .unidentified(let source) = sender else { return true }
-            let share = capacity / 4, shareOfSource = max(share / 8, Self.leastShareOfSource)
-            return bytes <= (isLarge ? share / 2 : share) - unidentified
-                && bytes <= shareOfSource - bySource[source, default: 0]
+            if case .unidentified(let source) = sender {
+                let share = capacity / 4, shareOfSource = max(share / 8, Self.leastShareOfSource)
+                if max(bytes, total) > shareOfSource { return .bodyBeyondShare }
+                if bytes > shareOfSource - bySource[source, default: 0] { return .tooManyOfAddress }
+                if bytes > (isLarge ? share / 2 : share) - unidentified { return .overloaded }
+            }
+            return bytes > (isLarge ? capacity - capacity / 8 : capacity) - reserved ? .overloaded : nil
         }
 
         /// One body of the largest usual size, in a small budget.
@@ -47,21 +51,21 @@ package final class BodyBudget: Sendable {
 
     package var reserved: Int { usage.withLock { $0.reserved } }
 
-    /// Returns true if this many more bytes would fit now.
-    func hasRoom(for bytes: Int, from sender: BodySender = .identified) -> Bool {
-        usage.withLock { $0.hasRoom(for: bytes, ofBodyWith: 0, from: sender, capacity) }
+    /// Returns the reason for which this many more bytes would not fit now; nil if they would.
+    func refusal(of bytes: Int, from sender: BodySender = .identified) -> EdgeRefusal? {
+        usage.withLock { $0.refusal(of: bytes, ofBodyWith: 0, from: sender, capacity) }
     }
 
     /// The size up to which a body may use the whole budget. Larger bodies leave an eighth of the budget free, so that
     /// a few stalled large bodies do not block ordinary receipts.
     package static let ordinaryBodyBytes = 128 << 10
 
-    /// Reserves bytes for a body that then has `total`. Returns false, and reserves nothing, if they do not fit.
-    func reserve(_ bytes: Int, ofBodyWith total: Int, from sender: BodySender = .identified) -> Bool {
+    /// Reserves bytes for a body that then has `total`. If they do not fit, reserves nothing and returns the reason.
+    func reserve(_ bytes: Int, ofBodyWith total: Int, from sender: BodySender = .identified) -> EdgeRefusal? {
         usage.withLock { usage in
-            guard usage.hasRoom(for: bytes, ofBodyWith: total, from: sender, capacity) else { return false }
+            if let refusal = usage.refusal(of: bytes, ofBodyWith: total, from: sender, capacity) { return refusal }
             usage.add(bytes, from: sender)
-            return true
+            return nil
         }
     }
 
@@ -115,12 +119,15 @@ package final class BodyReservation: Sendable {
     }
 
     /// Returns false, and reserves nothing, if the bytes do not fit.
-    package func grow(by bytes: Int) -> Bool {
+    package func grow(by bytes: Int) -> Bool { reserve(bytes) == nil }
+
+    /// Reserves more bytes. If they do not fit, reserves nothing and returns the reason.
+    fileprivate func reserve(_ bytes: Int) -> EdgeRefusal? {
         state.withLock { state in
             let total = state.bytes + bytes
-            guard budget.reserve(bytes, ofBodyWith: total, from: state.sender) else { return false }
+            if let refusal = budget.reserve(bytes, ofBodyWith: total, from: state.sender) { return refusal }
             state.bytes = total
-            return true
+            return nil
         }
     }
 
@@ -152,11 +159,11 @@ package struct ReservedBody: Sendable {
         self.reservation = reservation
     }
 
-    /// Returns false if the budget has no room.
-    mutating func reserve(_ bytes: Int, from budget: BodyBudget, for sender: BodySender) -> Bool {
+    /// Reserves bytes for a part. If they do not fit, reserves nothing and returns the reason.
+    mutating func reserve(_ bytes: Int, from budget: BodyBudget, for sender: BodySender) -> EdgeRefusal? {
         let reservation = reservation ?? BodyReservation(from: budget, for: sender)
         self.reservation = reservation
-        return reservation.grow(by: bytes)
+        return reservation.reserve(bytes)
     }
 
     /// Adds a part. The buffer doubles as bytes arrive. Announced bytes are not reserved, because an announcement costs

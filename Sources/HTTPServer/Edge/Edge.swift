@@ -155,12 +155,15 @@ package enum EdgeRefusal: String, Error, SeriesLabels {
     case misdirected
     /// A change requested by a page of another site.
     case foreignOrigin = "foreign_origin"
-    /// The address named by a trusted proxy has reached its limit of requests in flight.
+    /// The address named by a trusted proxy has reached its limit of requests in flight, or an address its share of the
+    /// bodies in flight.
     case tooManyOfAddress = "too_many_of_address"
     case unauthenticated
     /// One field, or all fields together, beyond the limit.
     case headerTooLarge = "header_too_large"
     case bodyTooLarge = "body_too_large"
+    /// The body is larger than the share of the budget that one address may have before its sender is known.
+    case bodyBeyondShare = "body_beyond_share"
     case bodyTooFragmented = "body_too_fragmented"
     case headersLate = "headers_late"
     case bodyLate = "body_late"

@@ -128,7 +128,7 @@ struct EdgeConnection {
         guard match.isProbe || forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
         if let announced = header.announcedBytes {
             if announced > bodyLimit { return refuse(.bodyTooLarge, at: now) }
-            if !budget.hasRoom(for: announced, from: sender) { return refuse(.overloaded, at: now) }
+            if let refusal = budget.refusal(of: announced, from: sender) { return refuse(refusal, at: now) }
         }
         guard !header.hasContentCoding else { return refuse(.contentCoding, at: now) }
         guard let expectsContinue = header.expectsContinue else { return refuse(.expectation, at: now) }
@@ -151,7 +151,7 @@ struct EdgeConnection {
         let count = bytes.readableBytes
         guard body.bytes.readableBytes + count <= bodyLimit else { return refuse(.bodyTooLarge, at: now) }
         let sender = sender
-        guard body.reserve(count, from: budget, for: sender) else { return refuse(.overloaded, at: now) }
+        if let refusal = body.reserve(count, from: budget, for: sender) { return refuse(refusal, at: now) }
         body.append(bytes)
         return body.isTooFragmented ? refuse(.bodyTooFragmented, at: now) : .nothing
     }
@@ -209,14 +209,21 @@ struct EdgeConnection {
 
     /// Completes an answer. Returns true if the connection stays open.
     mutating func endAnswer(at now: NIODeadline) -> Bool {
-        guard case .answering = phase else { return false }
+        guard case .answering(let deadline, _) = phase else { return false }
         forgetRequest()
         if isClosingAfterAnswer {
-            phase = .lingering(until: now + rules.lingerDeadline)
+            // The client may read the answer slowly.
+            phase = .lingering(until: max(deadline, now + rules.lingerDeadline))
         } else {
             phase = .awaitingHead(isFirst: false, until: now + rules.idleDeadline)
         }
         return !isClosingAfterAnswer
+    }
+
+    /// Waits no longer than usual for the client to end the connection, whose last answer is written.
+    mutating func wroteLastAnswer(at now: NIODeadline) {
+        guard case .lingering(let deadline) = phase else { return }
+        phase = .lingering(until: min(deadline, now + rules.lingerDeadline))
     }
 
     private mutating func refuse(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {

@@ -2,7 +2,6 @@
 
 internal import Clients
 internal import NIOCore
-internal import Receipts
 internal import Resilience
 internal import Telemetry
 
@@ -367,7 +366,9 @@ final class EdgeHandler: ChannelDuplexHandler {
     private func writeLast(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         dropInput()
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            connection.wroteLastAnswer(at: .now())
+            setTimer(context)
             context.close(mode: .output, promise: nil)
             context.read()
         }

@@ -5,7 +5,6 @@ internal import HTTPTypes
 internal import JSON
 internal import NIOCore
 internal import Receipts
-internal import Telemetry
 
 enum RequestPart: Sendable {
     case head(RequestHeader)

@@ -197,11 +197,15 @@ extension Problem {
         case .foreignOrigin: self.init(.forbidden, .foreignOrigin, "Pages of other sites may not send this request.")
         case .tooManyOfAddress:
             self.init(
-                .tooManyRequests, .quotaExceeded, "Too many requests of this address are in flight. Retry later.")
+                .tooManyRequests, .quotaExceeded,
+                "Too much of this address is in flight. Retry later.")
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
         case .bodyTooLarge:
             self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(bodyLimit.configurationText).")
+        case .bodyBeyondShare:
+            self.init(
+                .contentTooLarge, .bodyTooLarge, "The body is larger than one address may send without a secret key.")
         case .bodyTooFragmented:
             self.init(.badRequest, .malformedRequest, "The request body comes in too many small chunks.")
         case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")

@@ -36,6 +36,7 @@ package final class RequestContext: Sendable {
         var completion: NIODeadline?
         var isKept = false
         var isLogged = false
+        var isRefused = false
         var details = RequestDetails()
         var rateLimitFields: [HTTPField] = []
         var traceIDs: TraceContext?
@@ -80,6 +81,17 @@ package final class RequestContext: Sendable {
     }
 
     var isLogged: Bool { record.withLock { $0.isLogged } }
+
+    /// Records that the edge has refused the request. Work that goes on ends without a line or a span of its own.
+    func refuse(as problem: Problem.Code, bodyBytes: Int) {
+        if client !== Client.unidentified { keepDetails(bodyBytes: bodyBytes, isLogged: false) }
+        record.withLock { record in
+            (record.isLogged, record.isRefused) = (false, true)
+            (record.details.bodyBytes, record.details.problem) = (bodyBytes, problem)
+        }
+    }
+
+    var isRefused: Bool { record.withLock { $0.isRefused } }
 
     package func record(_ change: (inout RequestDetails) -> Void) {
         record.withLock { if $0.isKept { change(&$0.details) } }

@@ -100,16 +100,22 @@ package final class RequestPipeline: Sendable {
         var reply =
             request?.match.reply(to: problem, requestID: requestID.text) ?? Reply(problem, requestID: requestID.text)
         let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero
-        log.write(reply.status.code, took: took) {
-            var line = RequestLog.Line(
-                requestID: requestID, trace: TraceContext(following: request.flatMap { TraceContext($0.header) }),
-                method: request?.header.method.rawValue, status: reply.status.code, duration: $0,
-                answerBytes: reply.body.count)
-            line.details.bodyBytes = request.map { _ in bodyBytes }
-            line.details.problem = problem.code
-            return line
+        let (status, answerBytes) = (reply.status.code, reply.body.count)
+        request?.refuse(as: problem.code, bodyBytes: bodyBytes)
+        log.write(status, took: took) { took in
+            guard let request else {
+                var line = RequestLog.Line(
+                    requestID: requestID, trace: TraceContext(following: nil), method: nil, status: status,
+                    duration: took, answerBytes: answerBytes)
+                line.details.problem = problem.code
+                return line
+            }
+            return request.line(status, answerBytes: answerBytes, took: took)
         }
-        if let request { reply.addOriginFields(to: request) }
+        if let request {
+            log.tracing.end(request) { request.line(status, answerBytes: answerBytes, took: took) }
+            reply.addOriginFields(to: request)
+        }
         reply.add(line: date.line(at: .now()))
         return reply
     }
@@ -122,7 +128,9 @@ package final class RequestPipeline: Sendable {
                 context.line(status, answerBytes: answerBytes, took: $0)
             }
         }
-        log.tracing.end(context) { context.line(status, answerBytes: answerBytes, took: context.age) }
+        if log.tracing.isOn, !context.isRefused {
+            log.tracing.end(context) { context.line(status, answerBytes: answerBytes, took: context.age) }
+        }
         for field in context.rateLimitFields { reply.add(field) }
         reply.addOriginFields(to: context)
         reply.add(line: date.line(at: now))

@@ -2,7 +2,6 @@
 
 internal import Clients
 internal import Gateway
-internal import HTTPServer
 internal import Receipts
 internal import Resilience
 internal import Settings

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Customers
 package import Gateway
 package import HTTPServer
 package import Receipts

@@ -138,7 +138,13 @@ struct ConfigurationLoader {
     /// Reads one setting; keeps the default if it is not set.
     mutating func read(_ key: ConfigurationKey) {
         if reportUnusable(key) { return }
-        switch (text(of: key.fileName), key.secretFileName.flatMap { text(of: $0) }) {
+        var (text, path) = (text(of: key.fileName), key.secretFileName.flatMap { self.text(of: $0) })
+        if text != nil, path != nil {
+            // The environment wins over the file, also in the other form.
+            let isHere = isInEnvironment(key.fileName), isPathHere = key.secretFileName.map(isInEnvironment) ?? false
+            if isHere, !isPathHere { path = nil } else if isPathHere, !isHere { text = nil }
+        }
+        switch (text, path) {
         case (let text?, nil):
             set(key, to: text, from: location(of: key.fileName))
             if let file, !isInEnvironment(key.fileName) { key.place(&configuration, file.path) }

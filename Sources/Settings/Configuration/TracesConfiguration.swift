@@ -3,7 +3,6 @@
 package import Clients
 internal import Cryptography
 package import HTTPClient
-internal import HTTPServer
 package import Telemetry
 
 /// The export of spans. The variables of OpenTelemetry set it as well: `StandardVariables`.

@@ -3,9 +3,7 @@
 package import Clients
 package import Gateway
 package import HTTPServer
-internal import Logging
 package import Receipts
-internal import RedisStore
 internal import Synchronization
 package import Telemetry
 
@@ -124,8 +122,16 @@ extension AccessRules {
         return names
     }
 
-    /// A new pepper with old hashes would lock out every client: a rotation was done by half.
+    /// Without clients the gateway would serve everyone: a file was perhaps emptied. A new pepper with old hashes would
+    /// lock out every client: a rotation was done by half.
     fileprivate func problems(after old: AccessRules) -> [ConfigurationProblem] {
+        guard clients != nil || old.clients == nil else {
+            return [
+                ConfigurationProblem(
+                    location: "gateway.clients_file",
+                    fault: "has been removed: requests would need no key; restart the gateway if that is meant")
+            ]
+        }
         guard pepper != old.pepper else { return [] }
         let count = Set(old.keyHashes).intersection(keyHashes).count
         guard count > 0 else { return [] }
@@ -156,7 +162,8 @@ extension GatewayConfiguration {
     /// Returns this configuration with the values of another that may change while the gateway runs.
     func reloaded(from other: GatewayConfiguration) -> GatewayConfiguration {
         var next = self
-        (next.clientsFile, next.apiKeyPepper) = (other.clientsFile, other.apiKeyPepper)
+        // Webhooks are begun at the start, so a first clients file waits for it.
+        if clientsFile != nil { (next.clientsFile, next.apiKeyPepper) = (other.clientsFile, other.apiKeyPepper) }
         next.apple.sharedSecret = other.apple.sharedSecret
         next.apple.receiptUpstream = other.apple.receiptUpstream
         (next.trustRoots, next.intermediatesFile) = (other.trustRoots, other.intermediatesFile)

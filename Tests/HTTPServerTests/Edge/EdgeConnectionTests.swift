@@ -75,7 +75,7 @@ struct EdgeConnectionTests {
         }
         var first = try connect(), second = try connect()
         expect(first.receive(.body(share), at: start), is: "nothing")
-        expect(second.receive(.body(share), at: start), is: plugins.isEmpty ? "nothing" : "overloaded")
+        expect(second.receive(.body(share), at: start), is: plugins.isEmpty ? "nothing" : "tooManyOfAddress")
         let delivered = first.receive(.end, at: start)
         expect(delivered, is: "deliver")
         var third = try connect()
@@ -177,10 +177,10 @@ struct EdgeConnectionTests {
     @Test func `large bodies leave an eighth of the budget to ordinary ones`() {
         let budget = BodyBudget(.mebibytes(8))
         let large = BodyBudget.ordinaryBodyBytes + 1
-        #expect(budget.reserve(7 << 20, ofBodyWith: large))
-        #expect(!budget.reserve(1, ofBodyWith: large))
-        #expect(budget.reserve(1 << 20, ofBodyWith: BodyBudget.ordinaryBodyBytes))
-        #expect(!budget.reserve(1, ofBodyWith: 1))
+        #expect(budget.reserve(7 << 20, ofBodyWith: large) == nil)
+        #expect(budget.reserve(1, ofBodyWith: large) != nil)
+        #expect(budget.reserve(1 << 20, ofBodyWith: BodyBudget.ordinaryBodyBytes) == nil)
+        #expect(budget.reserve(1, ofBodyWith: 1) != nil)
         #expect(budget.reserved == 8 << 20)
     }
 
@@ -224,6 +224,16 @@ struct EdgeConnectionTests {
         #expect(answer?.isLast == true)
         let goesOn = busy.endAnswer(at: start)
         #expect(!goesOn)
+    }
+
+    @Test mutating func `the last answer keeps its deadline until it is written`() {
+        deliver(to: &connection)
+        _ = connection.beginAnswer(isLast: true)
+        _ = connection.endAnswer(at: start + .seconds(1))
+        #expect(connection.deadline == start + .seconds(60))
+        connection.wroteLastAnswer(at: start + .seconds(30))
+        #expect(connection.deadline == start + .seconds(32))
+        expect(connection.deadlinePassed(at: start + .seconds(32)), is: "close")
     }
 
     @Test mutating func `a request that ends after the server began to stop has the grace, and no more`() {

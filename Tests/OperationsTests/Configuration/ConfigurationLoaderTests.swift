@@ -263,6 +263,20 @@ struct ConfigurationLoaderTests {
         )
     }
 
+    @Test func `a secret in the environment wins over the file, whichever form each has`() throws {
+        let pepper = "0123456789abcdef0123456789abcdef", files = ["pepper": "\(pepper)\n", "other": "ignored"]
+        let inFile = try loadConfiguration(
+            ["GATEWAY_API_KEY_PEPPER": pepper], file: "gateway: {api_key_pepper_file: other}", files: files)
+        #expect(inFile.apiKeyPepper?.exposed == pepper)
+        let asText = try loadConfiguration(
+            ["GATEWAY_API_KEY_PEPPER_FILE": "pepper"], file: "gateway: {api_key_pepper: ignored}", files: files)
+        #expect(asText.apiKeyPepper?.exposed == pepper)
+        let traces = try loadConfiguration(
+            ["OTEL_EXPORTER_OTLP_HEADERS": "a=b"],
+            file: "gateway: {traces: {endpoint: 'http://127.0.0.1:4318/v1/traces', headers_file: other}}", files: files)
+        #expect(traces.traces.headers != nil)
+    }
+
     @Test func `a variable names the file, and the command line wins`() throws {
         let files = ["a.yaml": "gateway: {http: {port: 8081}}", "b.yaml": "gateway: {http: {port: 8082}}"]
         let environment = ["GATEWAY_CONFIG_FILE": "a.yaml"]

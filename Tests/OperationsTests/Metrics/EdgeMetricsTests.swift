@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import Logging
 import NIOCore
 import NIOEmbedded
 import Resilience
@@ -17,6 +18,7 @@ import TestSupport
 private struct Connection {
     let channel: EmbeddedChannel
     let registry: PrometheusRegistry
+    let log = LogLines()
     private let answers: AsyncStream<Reply>.Continuation
 
     init(answerDeadline: TimeAmount = .hours(1)) throws {
@@ -32,11 +34,11 @@ private struct Connection {
                 throw CancellationError()
             }
         }
+        let settings = LogSettings(LogSettings.Values(level: .trace, requests: .all))
         let edge = Edge(
             rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(),
             pipeline: RequestPipeline(
-                routes: RouteTable([route]), log: RequestLog(logger: nil),
-                logger: .silent),
+                [route], logger: .silent, requestLogger: log.logger(settings), writingTo: log, settings),
             metrics: EdgeMetrics(registry))
         channel = EmbeddedChannel(handler: EdgeHandler(edge, HTTPLimits()))
     }
@@ -98,6 +100,9 @@ struct EdgeMetricsTests {
         #expect(connection.requests("/v1/verify", "POST", "503") == 1)
         #expect(connection.registry.counter(MetricCatalogue.refusals, ["answer_late"]).value == 1)
         #expect(connection.inFlight == 0)
+        let lines = connection.log.containing(#""request_id""#)
+        #expect(lines.count == 1 && lines[0].contains(#""status":503"#), "\(lines)")
+        #expect(lines[0].contains(#""route":"/v1/verify""#) && lines[0].contains(#""client":"loopback""#), "\(lines)")
     }
 
     @Test func `a request rejected by the edge is counted with its cause`() throws {

@@ -265,13 +265,23 @@ struct ReloaderTests {
         #expect(reload.awaitingRestart == ["gateway.webhooks.ca_file (\(fixture.folder.path("root.pem")))"])
     }
 
-    @Test func `removing the clients of a gateway on the network is rejected`() throws {
+    @Test(arguments: ["0.0.0.0", "127.0.0.1"], ["gateway: {http: {host: 127.0.0.1}}\n", ""])
+    func `removing the clients is rejected`(host: String, text: String) throws {
         let key = APIKey.random()
-        let fixture = try Fixture(clients: [("shop", [key])], configuration: "  http: {host: 0.0.0.0}\n")
-        try fixture.write("gateway: {http: {host: 127.0.0.1}}\n", to: "gateway.yaml")
+        let fixture = try Fixture(clients: [("shop", [key])], configuration: "  http: {host: \(host)}\n")
+        try fixture.write(text, to: "gateway.yaml")
         let reload = fixture.reload()
-        #expect(reload.result == .refused && reload.problems.first?.hasPrefix("gateway.http.host: ") == true)
-        #expect(fixture.owner(of: key) == "shop")
+        #expect(reload.result == .refused)
+        #expect(reload.problems.contains { $0.hasPrefix("gateway.clients_file: has been removed") })
+        #expect(fixture.owner(of: key) == "shop" && fixture.owner(of: .random()) == nil)
+    }
+
+    @Test func `a first clients file waits for a restart`() throws {
+        let fixture = try Fixture(hasClients: false)
+        #expect(fixture.access.now.rules.clients == nil)
+        try fixture.write()
+        let reload = fixture.reload()
+        #expect(reload.awaitingRestart.contains("gateway.clients_file") && fixture.access.now.rules.clients == nil)
     }
 
     // MARK: - Steps
@@ -285,7 +295,7 @@ struct ReloaderTests {
 
         init(
             clients: [(String, [APIKey])] = [("shop", [.random()])], configuration: String = "",
-            environment: [String: String] = [:], isMounted: Bool = false
+            environment: [String: String] = [:], isMounted: Bool = false, hasClients: Bool = true
         ) throws {
             let folder = try Folder(isMounted: isMounted)
             self.folder = folder
@@ -294,6 +304,7 @@ struct ReloaderTests {
                     "gateway.yaml": Self.text(configuration, folder), "pepper": pepper, "secret": secret,
                     "root.pem": Forged.pki.rootPEM, "clients.yaml": Self.text(clients, pepper),
                 ])
+            if !hasClients { try folder.write(["gateway.yaml": ""]) }
             let source = ConfigurationSource(
                 environment: environment.mapValues { $0.replacing("FOLDER", with: folder.location) },
                 filePath: folder.path("gateway.yaml"))
