@@ -96,7 +96,16 @@ package struct RedisRefusal: Error, Hashable, Sendable {
         // A Redis whose AUTH was renamed repeats the password in its reply to AUTH.
         let end = line.firstRange(of: ", with args beginning with")?.lowerBound ?? line.endIndex
         self.line = String(String.UnicodeScalarView(line[..<end].unicodeScalars.prefix(200)))
-        kind = Kind(rawValue: String(line.prefix { $0 != " " })) ?? .other
+        kind = Kind(rawValue: String(Self.cause(line).prefix { $0 != " " })) ?? .other
+    }
+
+    /// Returns the error of a command in a script, which Redis before 7 reports with the script around it:
+    /// `ERR Error running script (call to f_…): @user_script:5: @user_script: 5: -READONLY You can't write …`.
+    private static func cause(_ line: String) -> Substring {
+        guard line.hasPrefix("ERR Error running script"), let mark = line.ranges(of: ": -").last else {
+            return line[...]
+        }
+        return line[mark.upperBound...]
     }
 
     /// The error as a reply to `AUTH`: an unknown error may repeat the password, and is cut to its first word.

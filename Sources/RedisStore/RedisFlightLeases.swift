@@ -2,7 +2,6 @@
 
 internal import Gateway
 internal import JSON
-internal import Receipts
 package import Redis
 
 /// The fleet's flight leases in Redis: a key with the holder's token that expires by itself.

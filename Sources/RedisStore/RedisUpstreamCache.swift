@@ -108,9 +108,10 @@ final class RedisUpstreamCache: UpstreamCache {
         if !redisPurges.isKnown(head) {
             guard await redisPurges.catchUp() else { return detached(names) }
         }
-        guard let latest = entries.max(by: { $0.copy.known.fetchedAt < $1.copy.known.fetchedAt }) else {
-            return (copy(for: names).flatMap { $0.isLocalOnly ? $0.known : nil }, false)
-        }
+        let own = copy(for: names).flatMap { $0.isLocalOnly ? $0.known : nil }
+        guard let latest = entries.max(by: { $0.copy.known.fetchedAt < $1.copy.known.fetchedAt }),
+            own.map({ $0.fetchedAt <= latest.copy.known.fetchedAt }) ?? true
+        else { return (own, false) }
         // Under its name in Redis, by which changes are announced.
         keep(latest.copy, for: latest.name, since: version)
         return (latest.copy.known, false)

@@ -7,7 +7,6 @@ internal import Customers
 internal import Gateway
 internal import HTTPClient
 internal import HTTPServer
-internal import Receipts
 internal import RedisStore
 internal import Resilience
 internal import Settings

@@ -5,10 +5,8 @@ internal import AppStore
 internal import Clients
 internal import Customers
 internal import Gateway
-internal import Receipts
 internal import RedisStore
 internal import Resilience
-internal import ServiceLifecycle
 internal import Settings
 internal import Synchronization
 internal import Telemetry

@@ -67,8 +67,6 @@ extension HTTPWebhookSender {
 struct WebhookSurveyor: Sendable {
     enum Limits {
         static let interval: Duration = .seconds(5)
-        /// The queues that one request to the store concerns.
-        static let queues = 256
     }
 
     let store: any DeliveryStore
@@ -84,19 +82,7 @@ struct WebhookSurveyor: Sendable {
 
     /// Surveys an endpoint. While the store is unreachable, the last survey counts.
     func survey(_ endpoint: WebhookEndpoint) async {
-        guard let found = try? await store.surveys(of: endpoint.queues) else { return }
+        guard let found = try? await store.survey(endpoint.queues) else { return }
         surveys.record(found, ofEndpoint: endpoint.name)
-    }
-}
-
-extension DeliveryStore {
-    func surveys(of queues: [DeliveryQueue]) async throws(StoreUnreachable) -> [DeliverySurvey] {
-        var surveys: [DeliverySurvey] = []
-        for start in stride(from: 0, to: queues.count, by: WebhookSurveyor.Limits.queues) {
-            let part = Array(queues[start...].prefix(WebhookSurveyor.Limits.queues))
-            guard let found = await survey(part), found.count == part.count else { throw StoreUnreachable() }
-            surveys += found
-        }
-        return surveys
     }
 }

@@ -202,6 +202,18 @@ struct NotificationRecoveryTests {
         #expect(await bench.queries(of: bench.node()).first == "production 3005..3665 failures")
     }
 
+    @Test func `a store that does not say how far the history was read loses nothing of it`() async {
+        let bench = RecoveryBench(), progress = InterruptedProgress(bench.store)
+        _ = await bench.queries(of: bench.node())
+        bench.clock.advance(by: 5 * 86_400)
+        let node = bench.node(progress: progress)
+        progress.interrupt()
+        _ = await bench.queries(of: node)
+        #expect(bench.recovered(.production) == 0)
+        bench.clock.advance(by: 30)
+        #expect(await bench.queries(of: node).first == "production -600..86400 failures")
+    }
+
     @Test func `a progress in the future does not stop recovery`() async {
         let bench = RecoveryBench()
         bench.store.record(recovered: Samples.time(86_400), Samples.app, .production)

@@ -93,14 +93,14 @@
             }
             _ = await store.states(of: [chain])
             _ = await store.due(in: chain.partition)
-            _ = await store.recovered(bundleID, .production)
+            _ = try? await store.recovered(bundleID, .production)
         }
 
         @Sendable private static func deliveries(_ redis: RepliesInTurn) async {
             let store = RedisDeliveryStore(redis, keys: keys)
             let queue = DeliveryQueue(endpoint: "shop/crm", partition: chain.partition, stream: .events)
             _ = try? await store.acquire(queue, for: .seconds(1))
-            if let survey = await store.survey([queue])?.first {
+            if let survey = try? await store.survey([queue]).first {
                 WebhookSurveys(endpoints: { ["shop/crm"] }).record([survey, survey], ofEndpoint: "shop/crm")
             }
             _ = try? await store.dead(queue, maximum: 10)

@@ -244,6 +244,13 @@ import TestSupport
         #expect(await cache.result(for: key) == nil)
     }
 
+    @Test(.cacheInRedis) func `a result that has outgrown Redis counts, and not its predecessor`() async throws {
+        let cache = redis.cache(), key = try StoreSamples.key()
+        await cache.keep(try StoreSamples.known(), for: key)
+        await cache.keep(try StoreSamples.known(at: 110, padding: StoredResult.Limits.bytes), for: key)
+        for _ in 1...2 { #expect(await cache.result(for: key)?.fetchedAt == StoreSamples.time(110)) }
+    }
+
     // MARK: Changes
 
     @Test(.cacheInRedis) func `a purge reaches all nodes`() async throws {

@@ -193,7 +193,7 @@ struct DeliveryTakeoverTests {
         simulation.nodes[0].isAlive = false
         simulation.run(for: 20)
         for number in 0..<2 { simulation.write(number) }
-        let survey = try #require(await simulation.store.survey(simulation.queues)?.first)
+        let survey = try #require(try await simulation.store.survey(simulation.queues).first)
         #expect(survey.held == 1 && survey.unread == 2 && survey.dead == 0 && !survey.isLeased)
         #expect(survey.lag == .seconds(22) && survey.position?.number == 3)
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Customers
-internal import HTTPServer
 internal import JSON
 internal import NIOCore
 internal import Synchronization

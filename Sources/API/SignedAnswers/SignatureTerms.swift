@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Clients
-internal import Gateway
 internal import HTTPServer
 internal import Telemetry
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import AppStore
 package import Gateway
 package import HTTPServer
 internal import JSON

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import HTTPServer
-internal import HTTPTypes
 internal import JSON
 
 /// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.

@@ -53,17 +53,28 @@ package protocol CustomerDataStore: Sendable {
 
 /// The IDs of the purchases whose data is deleted, to be found in what is stored, in any environment.
 package struct IDsToErase: Sendable {
+    private enum Limits {
+        /// The shortest ID that is looked for in what names none of its texts. Apple's IDs are longer. In Xcode's tests
+        /// they count from 0: as words, such IDs are quantities, states and years of every customer.
+        static let shortestWord = 8
+    }
+
     package let texts: Set<String>
+    /// The IDs that are looked for as words.
     private let bytes: Set<ArraySlice<UInt8>>
     private let lengths: Set<Int>
 
     package init(of subject: ErasureSubject) {
         texts = Set(subject.chains.map(\.originalTransactionID))
-        bytes = Set(texts.map { Array($0.utf8)[...] })
+        bytes = Set(texts.map { Array($0.utf8)[...] }.filter { $0.count >= Limits.shortestWord })
         lengths = Set(bytes.map(\.count))
     }
 
+    /// Returns true for an original transaction ID of these purchases.
     package func contains(_ id: String) -> Bool { texts.contains(id) }
+
+    /// Returns true if a whole value of JSON is one of the IDs.
+    func areNamed(by value: String) -> Bool { value.utf8.count >= Limits.shortestWord && texts.contains(value) }
 
     /// Returns true if any of the IDs is a whole word of these bytes: JSON, or a stored form. In DER the byte after a
     /// text may be a digit, too (`SEQUENCE` is 0x30); there the byte before it is its length.

@@ -109,18 +109,22 @@ package final class EmbeddedNotificationStore: NotificationStore {
         }
     }
 
-    package func finish(_ finished: [FinishedNotification], in partition: AppPartition) {
+    @discardableResult
+    package func finish(_ finished: [FinishedNotification], in partition: AppPartition) -> Bool {
         for notification in finished {
             let isRemoved = state.withLock { $0.remove(notification.taken, from: partition) }
             if isRemoved, let event = notification.event { log.append(event, to: .events, of: partition) }
         }
+        return true
     }
 
-    package func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) {
+    @discardableResult
+    package func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) -> Bool {
         state.withLock { state in
             state.remove(taken, from: partition)
             state.queues[partition]?.deadLetters += 1
         }
+        return true
     }
 
     /// Returns none: dead letters are only counted here, because no command reads this process.

@@ -192,7 +192,8 @@ package final class NotificationApplier: Sendable {
     private func finish(_ applied: [AppliedNotification], in partition: AppPartition) async {
         // Without a change, no answer was made of an earlier state since the first purge.
         guard await purge(applied.filter(\.changed).map(\.signed), in: partition) else { return }
-        await queue.finish(applied.map { FinishedNotification(taken: $0.taken, event: $0.ownEvent) }, in: partition)
+        let finished = applied.map { FinishedNotification(taken: $0.taken, event: $0.ownEvent) }
+        guard await queue.finish(finished, in: partition) else { return }
         report(applied.compactMap(\.ownEvent), in: partition)
         for notification in applied {
             observe(.applied(changed: notification.changed, after: notification.taken.age))
@@ -227,7 +228,6 @@ package final class NotificationApplier: Sendable {
     /// Leaves a notification that cannot be applied to another node, and at last to the dead letters.
     private func leave(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async {
         guard reason == .unreadable || taken.age >= Limits.attempts else { return }
-        await queue.discard(taken, reason, in: partition)
-        observe(.deadLetter(reason))
+        if await queue.discard(taken, reason, in: partition) { observe(.deadLetter(reason)) }
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 package import Receipts
 
 /// Accepts notifications: verifies and stores them, each once, before Apple gets an answer.
@@ -68,7 +67,10 @@ package struct NotificationIntake: Sendable {
             let isNew = try await queue.store(record, signed.identity, in: partition)
             let outcome = isNew ? IntakeOutcome.stored : .duplicate
             observe(.received(outcome, record.version, origin))
-            if isNew { onStored(partition) }
+            if isNew {
+                for fault in signed.unreadableItems { observe(.unreadableItem(fault)) }
+                onStored(partition)
+            }
             return outcome
         } catch {
             observe(.refused(error))
@@ -135,6 +137,8 @@ package enum NotificationEvent: Hashable, Sendable {
     /// A genuine notification is of an app that is not configured.
     case unknownApp(bundleID: String)
     case refused(NotificationStoreFault)
+    /// A stored notification has an item that Apple signed and that cannot be read.
+    case unreadableItem(ReceiptError)
     /// A notification took effect; the time is since its intake.
     case applied(changed: Bool, after: Duration)
     case deadLetter(DeadLetterReason)

@@ -18,11 +18,15 @@ package protocol NotificationQueue: Sendable {
     /// - Parameter includingStalled: true to also take over notifications that a node did not finish in time.
     func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification]
 
-    /// Removes applied notifications and writes their events in one step. What cannot be removed now is taken again.
-    func finish(_ finished: [FinishedNotification], in partition: AppPartition) async
+    /// Removes applied notifications and writes their events in one step.
+    /// - Returns: false if the store failed: what it did not remove is taken again.
+    @discardableResult
+    func finish(_ finished: [FinishedNotification], in partition: AppPartition) async -> Bool
 
     /// Moves a notification that cannot be applied to the dead letters.
-    func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async
+    /// - Returns: false if the store failed: the notification is taken again.
+    @discardableResult
+    func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async -> Bool
 
     /// Returns the dead letters of a partition, the newest first.
     func dead(in partition: AppPartition, maximum: Int) async throws(StoreUnreachable) -> [DeadNotification]
@@ -176,8 +180,8 @@ package struct NotificationHistoryPage: Hashable, Sendable {
 
 /// The progress of the fleet in reading Apple's history.
 package protocol RecoveryProgress: Sendable {
-    /// Returns the time up to which an app's history was read; nil if it never was, or the store is unreachable.
-    func recovered(_ bundleID: String, _ environment: Environment) async -> Timestamp?
+    /// Returns the time up to which an app's history was read; nil if it never was.
+    func recovered(_ bundleID: String, _ environment: Environment) async throws(StoreUnreachable) -> Timestamp?
     func record(recovered time: Timestamp, _ bundleID: String, _ environment: Environment) async
     /// Returns true if this node may read the history now, and no other node does.
     func begin(_ bundleID: String, _ environment: Environment, lease: Duration) async -> Bool

@@ -75,8 +75,8 @@ private enum Limits {
 extension JSONValue {
     fileprivate func names(_ ids: IDsToErase, depth: Int) -> Bool {
         switch content {
-        case .string(let text): text.string.map { ids.contains($0) || $0.encodes(ids, depth: depth) } ?? false
-        case .number(let number): ids.contains(number.text)
+        case .string(let text): text.string.map { ids.areNamed(by: $0) || $0.encodes(ids, depth: depth) } ?? false
+        case .number(let number): ids.areNamed(by: number.text)
         case .array(let elements): elements.contains { $0.names(ids, depth: depth) }
         case .object(let members): members.contains { $0.value.names(ids, depth: depth) }
         case .null, .bool: false

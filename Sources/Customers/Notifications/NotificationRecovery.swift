@@ -130,7 +130,13 @@ package final class NotificationRecovery: Sendable {
     }
 
     private func runWithLease(_ subject: Subject) async -> RecoverySchedule.Outcome {
-        let now = clock(), recovered = await recovered(subject, at: now)
+        let now = clock(), recovered: Timestamp?
+        do throws(StoreUnreachable) {
+            recovered = try await self.recovered(subject, at: now)
+        } catch {
+            // Read as "never", it would leave out everything older than a day, for ever.
+            return .leased
+        }
         let (isRequired, interrupted) = state.withLock { state in
             let isRequired = state.schedules[subject]?.isRequired(after: recovered, at: now) ?? false
             return (isRequired, state.interrupted.removeValue(forKey: subject))
@@ -183,8 +189,8 @@ extension HistoryReading.Fault {
 
 extension NotificationRecovery {
     /// Returns the time up to which the fleet has read the history, set back to before a loss; nil if it is unknown.
-    private func recovered(_ subject: Subject, at now: Timestamp) async -> Timestamp? {
-        let recorded = await recorded(subject, at: now)
+    private func recovered(_ subject: Subject, at now: Timestamp) async throws(StoreUnreachable) -> Timestamp? {
+        let recorded = try await recorded(subject, at: now)
         guard let lost = state.withLock({ $0.schedules[subject]?.lostSince }) else { return recorded }
         guard lost < recorded ?? now.advanced(by: .zero - RecoverySpan.Limits.unknown) else {
             removeLoss(since: lost, of: subject)
@@ -192,13 +198,13 @@ extension NotificationRecovery {
         }
         // For another node, too, if this node ends before it has read all.
         await progress.record(recovered: lost, subject.bundleID, subject.environment)
-        if await self.recorded(subject, at: now) == lost { removeLoss(since: lost, of: subject) }
+        if try await self.recorded(subject, at: now) == lost { removeLoss(since: lost, of: subject) }
         return lost
     }
 
     /// Returns the time that is recorded, unless it is far in the future, by a clock that was wrong.
-    private func recorded(_ subject: Subject, at now: Timestamp) async -> Timestamp? {
-        let recorded = await progress.recovered(subject.bundleID, subject.environment)
+    private func recorded(_ subject: Subject, at now: Timestamp) async throws(StoreUnreachable) -> Timestamp? {
+        let recorded = try await progress.recovered(subject.bundleID, subject.environment)
         return recorded.flatMap { $0 <= now.advanced(by: RecoverySpan.Limits.overlap) ? $0 : nil }
     }
 

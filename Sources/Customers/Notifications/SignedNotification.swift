@@ -16,6 +16,8 @@ struct SignedNotification: Sendable {
     private(set) var updates: [CustomerStateUpdate] = []
     /// The IDs of the purchases and customers whose cached results are out of date. Not all are signed in version 1.
     private(set) var outdated: [String] = []
+    /// The faults of the items that cannot be read.
+    private(set) var unreadableItems: [ReceiptError] = []
     /// Evidence to look up at Apple, because the notification says more than is signed.
     private(set) var refresh: NotifiedRefresh?
 
@@ -56,6 +58,10 @@ extension SignedNotification {
         cause = EventCause(notification, identity)
         appAppleID = notification.appAppleID
         outdated = [notification.appTransaction?.appTransactionID, transaction?.signedFields.appTransactionID]
+            .compactMap(\.self)
+        unreadableItems = notification.unreadableItems.map(\.error)
+        // What they say is asked at Apple.
+        outdated += notification.unreadableItems.flatMap { [$0.transactionID, $0.originalTransactionID] }
             .compactMap(\.self)
         // The plan may come alone. A notification about no purchase has neither.
         guard let name = transaction?.originalTransactionID ?? plan?.originalTransactionID else { return }

@@ -116,7 +116,7 @@ package protocol DeliveryStore: Sendable {
 
     // MARK: For operators
 
-    func survey(_ queues: [DeliveryQueue]) async -> [DeliverySurvey]?
+    func survey(_ queues: [DeliveryQueue]) async throws(StoreUnreachable) -> [DeliverySurvey]
     /// Returns the dead deliveries of a queue, the newest first.
     func dead(_ queue: DeliveryQueue, maximum: Int) async throws(StoreUnreachable) -> [DeadDelivery]
     /// Moves dead deliveries, all if `eventID` is nil, back to the held events, for an attempt at once, and returns

@@ -100,16 +100,13 @@ extension DeliveryState {
 // MARK: - For operators
 
 extension EmbeddedDeliveryStore {
-    package func survey(_ queues: [DeliveryQueue]) async -> [DeliverySurvey]? {
+    package func survey(_ queues: [DeliveryQueue]) async throws(StoreUnreachable) -> [DeliverySurvey] {
         var surveys: [DeliverySurvey] = []
-        for queue in queues {
-            guard let survey = await survey(queue) else { return nil }
-            surveys.append(survey)
-        }
+        for queue in queues { surveys.append(try await survey(queue)) }
         return surveys
     }
 
-    private func survey(_ queue: DeliveryQueue) async -> DeliverySurvey? {
+    private func survey(_ queue: DeliveryQueue) async throws(StoreUnreachable) -> DeliverySurvey {
         let now = clock()
         let entry = entries.byQueue.withLock { $0[queue] } ?? Entry()
         var survey = DeliverySurvey()
@@ -120,7 +117,7 @@ extension EmbeddedDeliveryStore {
         let query = EventQuery(queue.partition, queue.stream, after: position, maximum: 1)
         guard let unread = await log.read([query])?.first,
             let newest = await log.newest([queue.partition], queue.stream)?.first
-        else { return nil }
+        else { throw StoreUnreachable() }
         survey.unread = newest.number > position.number ? newest.number - position.number : 0
         let oldest = (entry.state.held.map(\.position) + unread.events.map(\.position)).min()
         survey.lag = oldest.map { max(.zero, $0.time.duration(to: now)) }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 internal import Receipts
 
 /// The decision whether an endpoint is sent events now: it is paused when several fail in a row, then probed with one.

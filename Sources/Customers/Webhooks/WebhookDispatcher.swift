@@ -154,7 +154,7 @@ package final class WebhookDispatcher: Sendable {
         let kept = Set(owned).subtracting(surplus)
         let others = wanted.filter { !kept.contains($0) && !surplus.contains($0) }
         guard !others.isEmpty else { return true }
-        guard let surveys = await ports.store.survey(others) else { return false }
+        guard let surveys = try? await ports.store.survey(others) else { return false }
         let free = zip(others, surveys).filter { !$1.isLeased }.map(\.0)
         var generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
         let additions = allocation.additions(from: free, ownedCount: kept.count, at: ports.clock(), using: &generator)

@@ -9,6 +9,11 @@ extension Duration: RedisArgument {
     package func write(to words: inout [RedisWord]) { words += [RedisWord(wholeMilliseconds)] }
 }
 
+private enum RequestLimits {
+    /// The commands that one request to Redis has, of `RedisNodeConfiguration.Limits.maximumPipelined`.
+    static let pipelined = 256
+}
+
 /// Each of these throws unless every reply is there, and of the expected kind.
 extension RedisCommands {
     func list(
@@ -28,11 +33,23 @@ extension RedisCommands {
 
     @discardableResult
     func replies(_ script: RedisScript, _ calls: [ScriptCall]) async throws(StoreUnreachable) -> [RedisValue] {
-        try await run(script, calls).values(count: calls.count)
+        try await inParts(calls) { await run(script, $0) }
     }
 
     func replies(to commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
-        try await send(commands).values(count: commands.count)
+        try await inParts(commands) { await send($0) }
+    }
+
+    /// Sends a part after the other: a connection rejects more commands than it can keep waiting.
+    private func inParts<Call>(
+        _ calls: [Call], _ send: ([Call]) async -> RedisResults
+    ) async throws(StoreUnreachable) -> [RedisValue] {
+        var values: [RedisValue] = []
+        for start in stride(from: 0, to: calls.count, by: RequestLimits.pipelined) {
+            let part = Array(calls[start...].prefix(RequestLimits.pipelined))
+            values += try await send(part).values(count: part.count)
+        }
+        return values
     }
 
     /// Returns the replies, and `value` for a key of another type: it is not the gateway's.

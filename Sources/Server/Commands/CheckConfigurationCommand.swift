@@ -2,7 +2,6 @@
 
 internal import ArgumentParser
 internal import Clients
-internal import Logging
 internal import Receipts
 internal import Settings
 internal import Telemetry

@@ -2,7 +2,6 @@
 
 internal import Clients
 internal import Cryptography
-internal import JSON
 internal import Receipts
 internal import Settings
 

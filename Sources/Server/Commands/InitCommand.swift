@@ -3,7 +3,6 @@
 internal import API
 internal import ArgumentParser
 internal import Clients
-internal import Settings
 internal import Telemetry
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -78,7 +77,6 @@ struct InitCommand: AsyncParsableCommand {
               \(first.key.exposed)
 
             Wrote \(first.files.map(\.name).listed) in \(first.folder). Next:
-
 
             """)
         print("receipt-gateway serve --config \(first.path("gateway.yaml").quotedForShell)")

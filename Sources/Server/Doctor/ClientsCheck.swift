@@ -2,7 +2,6 @@
 
 internal import AppStore
 internal import Clients
-internal import Gateway
 internal import Receipts
 internal import Settings
 

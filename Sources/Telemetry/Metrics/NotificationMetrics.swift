@@ -14,6 +14,9 @@ extension MetricCatalogue {
     package static let notificationsRefused = MetricFamily(
         "receipt_gateway_notifications_refused_total", .counter, "Genuine notifications that could not be stored.",
         by: NotificationStoreFault.self)
+    package static let notificationUnreadableItems = MetricFamily(
+        "receipt_gateway_notification_unreadable_items_total", .counter,
+        "Transactions and plans in stored notifications that cannot be read.")
     package static let notificationsApplied = MetricFamily(
         "receipt_gateway_notifications_applied_total", .counter, "Notifications that took effect.",
         by: NotificationEffect.self)
@@ -48,7 +51,8 @@ extension MetricCatalogue {
         "The time since the last notification of an app, at any node; no series if unknown.", labelNames: ["bundle_id"])
 
     static let notifications = [
-        notificationsReceived, notificationsRefused, notificationsApplied, notificationApplySeconds,
+        notificationsReceived, notificationsRefused, notificationUnreadableItems, notificationsApplied,
+        notificationApplySeconds,
         notificationDeadLetters, notificationRecoveries, notificationBacklogEntries, notificationBacklogBytes,
         notificationBacklogLimit, notificationOldestPending, notificationDeadLettersStored, notificationLastAge,
     ]
@@ -114,6 +118,11 @@ package final class NotificationMetrics: Sendable {
         case .refused(let fault):
             registry.count(MetricCatalogue.notificationsRefused, fault)
             report(fault)
+        case .unreadableItem(let fault):
+            registry.counter(MetricCatalogue.notificationUnreadableItems).increment()
+            log.logger.warning(
+                "A notification has an item that cannot be read. The rest of it counts",
+                metadata: ["fault": "\(fault)"])
         case .applied(let changed, let age):
             registry.count(MetricCatalogue.notificationsApplied, changed ? NotificationEffect.changed : .unchanged)
             registry.histogram(MetricCatalogue.notificationApplySeconds).record(age / .seconds(1))

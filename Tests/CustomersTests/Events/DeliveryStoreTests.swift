@@ -26,6 +26,18 @@ import TestSupport
     }
 
     @Test(.redis, arguments: StoreKind.allCases)
+    func `more queues than one connection keeps waiting are begun and surveyed`(kind: StoreKind) async throws {
+        let shared = SharedCustomers(kind), store = shared.deliveries.0
+        let queues = (1...4200).map { number in
+            let partition = AppPartition(bundleID: "com.example.app\(number)", of: "1")
+            return DeliveryQueue(endpoint: "shop/crm", partition: partition, stream: .events)
+        }
+        try await store.begin(queues)
+        #expect(try await store.survey(queues).map(\.position) == queues.map { _ in .start })
+        #expect(await shared.log.newest(queues.map(\.partition), .events) == queues.map { _ in .start })
+    }
+
+    @Test(.redis, arguments: StoreKind.allCases)
     func `a state is the same on another node`(kind: StoreKind) async throws {
         let (first, second) = SharedCustomers(kind).deliveries
         _ = try await first.acquire()
@@ -157,7 +169,7 @@ import TestSupport
         _ = try await worker.acquire()
         try await worker.save { $0.disabledAt = StoreSamples.time(1) }
         try await worker.save()
-        #expect(await worker.survey([Samples.queue])?.first?.disabledAt == StoreSamples.time(1))
+        #expect(try await worker.survey([Samples.queue]).first?.disabledAt == StoreSamples.time(1))
         try await operators.enable(Samples.queue)
         #expect(try await worker.acquire()?.disabledAt == nil)
     }
@@ -165,22 +177,22 @@ import TestSupport
     @Test(.redis, arguments: StoreKind.allCases)
     func `a survey counts what is not delivered, and its age`(kind: StoreKind) async throws {
         let shared = SharedCustomers(kind), worker = shared.deliveries.0, log = shared.log
-        #expect(await worker.survey([Samples.queue]) == [DeliverySurvey()])
+        #expect(try await worker.survey([Samples.queue]) == [DeliverySurvey()])
         try await worker.begin([Samples.queue])
         _ = try await worker.acquire()
         for number in 1...3 { try await shared.append(Samples.event(number)) }
-        let unread = try #require(await worker.survey([Samples.queue])?.first)
+        let unread = try #require(try await worker.survey([Samples.queue]).first)
         #expect(unread.position == .start && unread.unread == 3 && unread.isLeased)
         #expect(unread.lag.map { $0 < .seconds(60) } == true)
         let newest = try #require(await log.newest([Samples.partition], .events)?.first)
         try await worker.save { $0.position = newest }
-        let idle = try #require(await worker.survey([Samples.queue])?.first)
+        let idle = try #require(try await worker.survey([Samples.queue]).first)
         #expect(idle.unread == 0 && idle.lag == nil && idle.position == newest)
         var old = Samples.held(1)
         old.position.milliseconds = newest.milliseconds - 3_600_000
         try await worker.save { ($0.held, $0.dead) = ([old], [Samples.dead(2)]) }
         await worker.release(Samples.queue)
-        let behind = try #require(await worker.survey([Samples.queue, Samples.queue]))
+        let behind = try await worker.survey([Samples.queue, Samples.queue])
         #expect(behind.count == 2 && behind[0].held == 1 && behind[0].dead == 1 && !behind[0].isLeased)
         #expect(behind[0].lag.map { $0 >= .seconds(3600) && $0 < .seconds(3660) } == true)
     }

@@ -28,7 +28,7 @@ struct ReplayTests {
         #expect(plan.steps.compactMap(\.count).reduce(0, +) == 30 && plan.oldest == time)
         #expect(plan.text(for: Self.endpoint).hasPrefix("30 events since \(time) go to shop/crm again. "))
         try await Self.replay(stage).carryOut(plan)
-        let surveys = try await stage.deliveries.surveys(of: Self.endpoint.queues)
+        let surveys = try await stage.deliveries.survey(Self.endpoint.queues)
         #expect(surveys.reduce(0) { $0 + $1.unread } == 30)
     }
 
@@ -127,7 +127,7 @@ struct ReplayTests {
         try stage.deliveries.save(changes, of: queue, renewing: .seconds(3600))
         stage.advance(by: .seconds(600))
         let state = EndpointState(
-            endpoint: Self.endpoint, surveys: try await stage.deliveries.surveys(of: Self.endpoint.queues))
+            endpoint: Self.endpoint, surveys: try await stage.deliveries.survey(Self.endpoint.queues))
         let text = EndpointState.text([state], at: stage.now), line = try #require(text.split(separator: "\n").last)
         #expect(line.hasPrefix("shop/crm  crm.example.com  events  1     "), "\(text)")
         #expect(line.contains("  10      0     0     since 2026-11-21T12:00:00Z  1 of 8"), "\(text)")

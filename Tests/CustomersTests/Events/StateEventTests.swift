@@ -34,11 +34,13 @@ import TestSupport
         return transaction
     }
 
-    private static func update(_ transaction: Transaction, _ type: String = "DID_RENEW") -> CustomerStateUpdate {
+    private static func update(
+        _ transaction: Transaction, _ type: String = "DID_RENEW", of chain: PurchaseChain = Samples.chain
+    ) -> CustomerStateUpdate {
         var cause = EventCause(source: .notification, signedDate: transaction.signedDate ?? now)
         (cause.notificationUUID, cause.notificationType) = ("uuid of \(transaction.transactionID)", type)
         cause.transaction = transaction
-        return CustomerStateUpdate(chain: Samples.chain, items: [.transaction(transaction)], cause: cause)
+        return CustomerStateUpdate(chain: chain, items: [.transaction(transaction)], cause: cause)
     }
 
     private static func logged(_ stage: NotificationStage, keys: String = StoreSamples.firstKey) async throws -> [Event]
@@ -94,6 +96,26 @@ import TestSupport
         #expect(await stage.store().states(of: [Samples.chain])?.first?.transactions.count == 12)
     }
 
+    @Test(.redis) func `records that no key opens any more do not delay the events of others`() async throws {
+        let chains = (1...).lazy.map { number in
+            PurchaseChain(
+                bundleID: Samples.bundleID, environment: .sandbox, originalTransactionID: "30000\(number)")
+        }.filter { $0.partition == Samples.partition }.prefix(150)
+        let lost = chains.map { chain in
+            var period = Self.period("2000", signed: .seconds(86_400), ends: .seconds(-5000))
+            period.originalTransactionID = chain.originalTransactionID
+            return Self.update(period, of: chain)
+        }
+        _ = await stage.store(keys: StoreSamples.secondKey).merge(lost)
+        let store = stage.store(), period = Self.period("2001", signed: .seconds(86_400), ends: .seconds(-4000))
+        _ = await store.merge([Self.update(period)])
+        let due = NotificationKeys(Samples.partition).due.text
+        #expect(try stage.server.ask("ZCARD", due) == "151")
+        #expect(await store.due(in: Samples.partition) == [Samples.chain])
+        let inAnHour = "\(Self.now.advanced(by: .seconds(3600)).millisecondsSince1970)"
+        #expect(try stage.server.ask("ZCOUNT", due, "-inf", inAnHour) == "1")
+    }
+
     @Test(.redis) func `dates alone make an event, once`() async throws {
         let store = stage.store(), period = Self.period("2001", signed: .seconds(86_400), ends: .seconds(-4000))
         _ = await store.merge([Self.update(period)])
@@ -103,6 +125,8 @@ import TestSupport
         let totals = NotificationKeys(Samples.partition).totals.text
         try stage.server.ask("HSET", totals, "resumed", "1")
         #expect(await store.survey(Samples.partition)?.hasDueEvents == true)
+        // Also with a full memory.
+        try stage.server.ask("CONFIG", "SET", "maxmemory", "1")
         #expect(await store.due(in: Samples.partition) == [Samples.chain])
         // It is not due again at once for another node.
         #expect(await stage.store().due(in: Samples.partition).isEmpty)

@@ -92,6 +92,19 @@ import TestSupport
         }
     }
 
+    @Test(.redis, arguments: StoreKind.allCases.flatMap { kind in [JobStatus.expired, .failed].map { (kind, $0) } })
+    func `the key of a job without a verdict names no job`(kind: StoreKind, status: JobStatus) async throws {
+        let store = SharedJobs(kind).store, other = Samples.request(2)
+        _ = try await store.create(Samples.job("ver_1"), key: "k")
+        let taken = try #require(try await store.takeOne())
+        #expect(try await store.end(taken, status, result: Samples.result()))
+        for request in [Samples.request(), other] {
+            #expect(try await store.job(withKey: "k", for: request, of: Samples.client) == nil)
+        }
+        #expect(try await store.create(Samples.job("ver_2", other), key: "k") == .created)
+        #expect(try await store.job(withKey: "k", for: other, of: Samples.client)?.id == "ver_2")
+    }
+
     @Test(.redis, arguments: StoreKind.allCases)
     func `a request that joins by its evidence is found by its own key, too`(kind: StoreKind) async throws {
         let jobs = SharedJobs(kind), store = jobs.store, request = Samples.request(), maximum = JobRules.Limits.keys

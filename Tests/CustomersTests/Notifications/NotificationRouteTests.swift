@@ -117,6 +117,47 @@ struct NotificationRouteTests {
         #expect(try updates(sandbox).isEmpty)
     }
 
+    /// Returns signed contents with a claim in a form that Apple does not document.
+    private static func odd(_ contents: some SignedContents, _ claim: String) -> String {
+        let payload = String(decoding: contents.payload, as: UTF8.self)
+        let odd = payload.replacing("\"\(claim)\":", with: "\"\(claim)\":[],\"was\":")
+        return String(decoding: SignedSamples.pki.jws(Array(odd.utf8)), as: UTF8.self)
+    }
+
+    @Test(arguments: [true, false])
+    func `an item that cannot be read is left out, and the other one counts`(isPlanOdd: Bool) async throws {
+        var refunded = TransactionContents()
+        (refunded.revocationDate, refunded.revocationReason) = (TransactionContents.signedByDefault, 0)
+        let planned = RenewalInfoContents()
+        let transaction = isPlanOdd ? SignedSamples.text(refunded) : Self.odd(refunded, "expiresDate")
+        let plan = isPlanOdd ? Self.odd(planned, "autoRenewStatus") : SignedSamples.text(planned)
+        let body = Self.unknown(
+            #""data":{"bundleId":"com.example.forge","environment":"Sandbox","signedTransactionInfo":"\#(transaction)","#
+                + #""signedRenewalInfo":"\#(plan)"}"#)
+        let site = try NotificationSite()
+        #expect(try await site.post(body).status == .ok && site.stored.count == 1)
+        #expect(site.registry.value(of: "notification_unreadable_items_total") == 1)
+        #expect(site.log.containing(isPlanOdd ? "autoRenewStatus" : "expiresDate").count == 1)
+        guard case .v2(let jws) = try NotificationBody(Array(body.utf8)) else { return }
+        let signed = try SignedNotification(
+            SignedSamples.verifier.verifyNotification(jws, at: NotificationSite.now))
+        #expect(signed.updates.map(\.items.count) == [1] && signed.outdated.contains("2000000900000001"))
+        guard case .transaction(let kept)? = signed.updates[0].items.first else { return #expect(!isPlanOdd) }
+        #expect(isPlanOdd && kept.cancellationDate != nil)
+    }
+
+    @Test(arguments: ["", #""news":{"bundleId":"com.example.forge"},"#])
+    func `the app of a notification may stand in its transaction or beside it`(beside: String) async throws {
+        let transaction = SignedSamples.text(TransactionContents())
+        let body = Self.unknown(
+            beside + #""data":{"environment":"Sandbox","signedTransactionInfo":"\#(transaction)"}"#)
+        #expect(try await NotificationSite().post(body).status == .ok)
+        guard case .v2(let jws) = try NotificationBody(Array(body.utf8)) else { return }
+        let signed = try SignedNotification(
+            SignedSamples.verifier.verifyNotification(jws, at: NotificationSite.now))
+        #expect(signed.bundleID == "com.example.forge" && signed.updates.map(\.items.count) == [1])
+    }
+
     // MARK: - Rejected
 
     struct Rejection: Sendable, CustomTestStringConvertible {

@@ -154,11 +154,21 @@ import TestSupport
     @Test(.redis("--maxmemory-policy", "noeviction"))
     func `a full Redis refuses a notification as a whole, and takes it when it has room`() async throws {
         let store = stage.store(), partition = Samples.partition
-        _ = try await store.store(Samples.record(), Samples.identity(1), in: partition)
+        for number in 3...5 { _ = try await store.store(Samples.record(), Samples.identity(number), in: partition) }
         try stage.server.ask("CONFIG", "SET", "maxmemory", "1")
         await #expect(throws: NotificationStoreFault.full) {
             try await store.store(Samples.record(), Samples.identity(2), in: partition)
         }
+        // Also in partitions whose first notification has an event of its own, or is none.
+        let taken = await store.take(from: partition, includingStalled: false)
+        let event = FinishedNotification(taken: taken[0], event: StoredEventSamples.event(1))
+        #expect(await store.finish([event], in: partition))
+        #expect(await store.discard(taken[1], .notGenuine, in: partition))
+        await store.finish([taken[2]], in: partition)
+        #expect(await store.survey(partition).map { [$0.entries, $0.deadLetters] } == [0, 1])
+        try stage.server.ask("CONFIG", "SET", "maxmemory", "0")
+        _ = try await store.store(Samples.record(), Samples.identity(1), in: partition)
+        try stage.server.ask("CONFIG", "SET", "maxmemory", "1")
         // Applying it makes room.
         #expect(await store.changes([.init(Samples.chain, [Samples.transaction(at: 1)])]) == [.success(true)])
         await store.finish(await store.take(from: partition, includingStalled: false), in: partition)
@@ -180,7 +190,7 @@ import TestSupport
         #expect(survey.entries == 2 && survey.deadLetters == 1 && survey.fault == nil)
         for number in 1...3 { #expect(try await store.hasSeen(Samples.identity(number), in: partition)) }
         #expect(await store.states(of: [Samples.chain])?.count == 1)
-        #expect(await store.recovered(Samples.bundleID, .sandbox) == StoreSamples.time(5))
+        #expect(try await store.recovered(Samples.bundleID, .sandbox) == StoreSamples.time(5))
     }
 
     @Test(arguments: ["allkeys-lru", "allkeys-lfu", "allkeys-random"])

@@ -92,6 +92,19 @@ import TestSupport
 
     // MARK: The other customer
 
+    @Test(.redis, arguments: ["0", "1", "1970"])
+    func `an ID of Xcode's erases nothing of those whose data has the same number`(id: String) async throws {
+        let cache = stage.cache()
+        try await Self.other.write(to: stage, cache)
+        let before = try await RedisSearch(stage.redis)
+        #expect(!before.keys(naming: id).isEmpty)
+        #expect(try await Self.erase(stage.erasure(cache), [id]) == [:])
+        let after = try await RedisSearch(stage.redis)
+        for key in before.keys where !Self.isCommon(key) { #expect(after.contents[key] == before.contents[key]) }
+        let left = try #require(await stage.store().survey(Self.other.partition))
+        #expect(left.entries == 1 && left.deadLetters == 1)
+    }
+
     @Test(.redis) func `the backlog of the other customers is counted as before`() async throws {
         let cache = stage.cache(), store = stage.store()
         try await Self.other.write(to: stage, cache)

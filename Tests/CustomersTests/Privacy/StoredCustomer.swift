@@ -70,7 +70,7 @@ struct StoredCustomer: Sendable {
     private func notification(_ id: String) -> NotificationRecord {
         func jws(_ payload: String) -> String { "aa.\(Base64.encodeURL(Array(payload.utf8))).bb" }
         let signed = jws(
-            #"{"originalTransactionId":"\#(originalTransactionID)","productId":"monthly","bundleId":"com.example.forge"}"#
+            #"{"originalTransactionId":"\#(originalTransactionID)","productId":"monthly","quantity":1,"price":0,"bundleId":"com.example.forge"}"#
         )
         let payload = jws(
             #"{"notificationUUID":"\#(id)\#(number)","data":{"environment":"Sandbox","signedTransactionInfo":"\#(signed)"}}"#

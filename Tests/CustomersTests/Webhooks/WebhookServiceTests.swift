@@ -121,7 +121,7 @@ struct WebhookServiceTests {
         let surveyor = WebhookSurveyor(store: store, endpoints: { [endpoint] }, surveys: surveys)
         await surveyor.survey(endpoint)
         #expect(surveys.endpoints.map(\.held) == [320] && surveys.endpoints.map(\.dead) == [640])
-        #expect(store.sizes == [256, 64])
+        #expect(store.sizes == [320])
         store.isReachable.withLock { $0 = false }
         await surveyor.survey(endpoint)
         #expect(surveys.endpoints.map(\.held) == [320])
@@ -227,8 +227,8 @@ private final class SurveyedStore: DeliveryStore {
     /// The numbers of queues in the requests.
     var sizes: [Int] { requests.withLock { $0 } }
 
-    func survey(_ queues: [DeliveryQueue]) -> [DeliverySurvey]? {
-        guard isReachable.withLock({ $0 }) else { return nil }
+    func survey(_ queues: [DeliveryQueue]) throws(StoreUnreachable) -> [DeliverySurvey] {
+        guard isReachable.withLock({ $0 }) else { throw StoreUnreachable() }
         requests.withLock { $0.append(queues.count) }
         return queues.map { _ in
             var survey = DeliverySurvey()

@@ -26,9 +26,11 @@ struct RecoveryBench: Sendable {
     }
 
     /// Starts a node. Its first run is due at once.
-    func node(_ apps: Set<String> = [RecoverySamples.app]) -> NotificationRecovery {
+    func node(
+        _ apps: Set<String> = [RecoverySamples.app], progress: (any RecoveryProgress)? = nil
+    ) -> NotificationRecovery {
         NotificationRecovery(
-            from: apple, into: RecoverySamples.intake(store), progress: store, apps: { apps },
+            from: apple, into: RecoverySamples.intake(store), progress: progress ?? store, apps: { apps },
             interval: .seconds(3600), startDelay: .zero, observe: events.observe, clock: { [clock] in clock.time })
     }
 
@@ -60,6 +62,35 @@ struct RecoveryBench: Sendable {
     func recovered(_ environment: Environment = .production) -> Int64? {
         store.recovered(RecoverySamples.app, environment).map(RecoverySamples.seconds)
     }
+}
+
+/// A store that does not answer once when it is asked for the progress.
+final class InterruptedProgress: RecoveryProgress {
+    private let store: EmbeddedNotificationStore
+    private let isInterrupted = Mutex(false)
+
+    init(_ store: EmbeddedNotificationStore) { self.store = store }
+
+    func interrupt() { isInterrupted.withLock { $0 = true } }
+
+    func recovered(_ bundleID: String, _ environment: Environment) async throws(StoreUnreachable) -> Timestamp? {
+        let fails = isInterrupted.withLock { isInterrupted in
+            defer { isInterrupted = false }
+            return isInterrupted
+        }
+        if fails { throw StoreUnreachable() }
+        return store.recovered(bundleID, environment)
+    }
+
+    func record(recovered time: Timestamp, _ bundleID: String, _ environment: Environment) async {
+        store.record(recovered: time, bundleID, environment)
+    }
+
+    func begin(_ bundleID: String, _ environment: Environment, lease: Duration) async -> Bool {
+        store.begin(bundleID, environment, lease: lease)
+    }
+
+    func end(_ bundleID: String, _ environment: Environment) async { store.end(bundleID, environment) }
 }
 
 enum RecoverySamples {

@@ -130,7 +130,10 @@ struct CommandConnectionTests {
         #expect(connection.submit(3, commands: 1, since: at(51), at: at(51)) == nil)
     }
 
-    @Test(arguments: ["READONLY You can't write", "NOAUTH Authentication required."])
+    @Test(arguments: [
+        "READONLY You can't write", "NOAUTH Authentication required.",
+        "ERR Error running script (call to f_6b1b): @user_script:5: @user_script: 5: -READONLY You can't write",
+    ])
     func `after a change of role or login, the connection ends with its last reply`(_ line: String) {
         let refusal = RedisRefusal(line: line)
         var connection = ready()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
-internal import Receipts
 internal import Synchronization
 
 /// The notifications of all apps, and the addresses they are sent to.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import JSON
-
 /// A request to change customers, and to notify their app.
 package struct NotificationRequest: Hashable, Sendable {
     /// The customers, and the purchase that a notification is about.

@@ -2,7 +2,6 @@
 
 internal import ArgumentParser
 internal import Foundation
-internal import ReceiptForge
 
 struct ReceiverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

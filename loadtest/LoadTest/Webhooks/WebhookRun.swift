@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppleSimulator
-internal import ReceiptForge
 
 /// Gateways that deliver the events of many notifications to endpoints of this program.
 struct WebhookRun: Sendable {

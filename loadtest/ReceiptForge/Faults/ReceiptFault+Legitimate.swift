@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
-
 /// Odd but genuine receipts: rejecting any of these rejects paying customers.
 extension FaultForge {
     static let legitimate: [ReceiptFault] = [

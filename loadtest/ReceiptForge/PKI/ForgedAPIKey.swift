@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
-
 /// A key of the App Store Server API, as App Store Connect issues them. Everything is derived from the seed.
 package struct ForgedAPIKey: Sendable {
     /// Ten letters and digits.

@@ -3,7 +3,6 @@
 internal import Customers
 internal import Gateway
 internal import JSON
-internal import Receipts
 internal import Redis
 
 /// The entries of a stream, read in pages that are bounded in number and bytes.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Customers
-internal import Receipts
 package import Redis
 
 /// The scripts over the logs of one partition. Most events are written inside the scripts that find the changes.

@@ -125,15 +125,17 @@ final class RedisDeliveryStore: DeliveryStore {
 
     // MARK: - Operators
 
-    func survey(_ queues: [DeliveryQueue]) async -> [DeliverySurvey]? {
+    func survey(_ queues: [DeliveryQueue]) async throws(StoreUnreachable) -> [DeliverySurvey] {
         let calls = queues.map { queue in
             let keys = DeliveryKeys(queue)
             return ScriptCall(
                 keys: [keys.queue, keys.held, keys.dead, keys.totals, keys.log],
                 queue.stream.lastField, Limits.dead, Limits.deadAge)
         }
-        let surveys = try? await redis.replies(DeliveryScripts.survey, calls).compactMap { DeliverySurvey($0.elements) }
-        return surveys?.count == queues.count ? surveys : nil
+        return try await redis.replies(DeliveryScripts.survey, calls).map { reply throws(StoreUnreachable) in
+            guard let survey = DeliverySurvey(reply.elements) else { throw StoreUnreachable() }
+            return survey
+        }
     }
 
     func dead(_ queue: DeliveryQueue, maximum: Int) async throws(StoreUnreachable) -> [DeadDelivery] {
@@ -187,7 +189,7 @@ extension DeliverySurvey {
 
 extension RedisValue {
     /// A time in milliseconds since 1970; nil if it is empty.
-    fileprivate var time: Timestamp? {
+    var time: Timestamp? {
         number.map { Timestamp(millisecondsSince1970: $0) }
     }
 }

@@ -126,13 +126,16 @@ struct RedisJobStore: JobStore {
         throw .keyReused
     }
 
+    /// Returns the job with a key, unless it has ended without a verdict: then the key may be used again.
     private func job(named names: [RedisWord]) async throws(StoreUnreachable) -> (id: String, requestName: RedisWord)? {
         let ids = names.map { RedisCommand("HGET", key: RedisWord(JobKeys.same), $0) }
         for id in try await redis.replies(to: ids, ofAnotherType: .null).compactMap(\.text) {
-            let name = RedisCommand("HGET", key: RedisWord(JobKeys.job(id)), "request_name")
-            if let name = try await redis.replies(to: [name], ofAnotherType: .null)[0].bytes {
-                return (id, RedisWord(name))
-            }
+            let fields = RedisCommand("HMGET", key: RedisWord(JobKeys.job(id)), "request_name", "status")
+            let values = try await redis.replies(to: [fields], ofAnotherType: .null)[0].elements
+            guard values.count == 2, let name = values[0].bytes,
+                let status = values[1].text.flatMap({ JobStatus(rawValue: $0) }), [.waiting, .done].contains(status)
+            else { continue }
+            return (id, RedisWord(name))
         }
         return nil
     }

@@ -5,7 +5,7 @@ internal import Redis
 
 /// The scripts over the keys of one partition. Each is atomic.
 enum NotificationScripts {
-    static let all = [store, take, finish, discard, dead, survey, merge, due, drop]
+    static let all = [store, take, finish, discard, dead, survey, merge, due, postpone, drop]
 
     /// The name of the consumer group, and of its only consumer: a notification is taken over by its idle time, not by
     /// the node that took it.
@@ -89,9 +89,10 @@ enum NotificationScripts {
             """)
 
     /// KEYS pending, totals, events; ARGV the maximum count and age of events, then ID, bytes and sealed event (or nothing)
-    /// of each entry. Returns the number of removed entries.
+    /// of each entry. Returns the number of removed entries. Also with a full memory, as `merge`.
     static let finish = RedisScript(
         EventScripts.append + """
+            redis.call('XDEL', KEYS[1], '0-0')
             local removed = 0
             for i = 3, #ARGV, 3 do
                 -- A script that fails is not rolled back: the event first, so that it is repeated and not lost.
@@ -108,8 +109,10 @@ enum NotificationScripts {
             """)
 
     /// KEYS pending, totals, dead; ARGV ID, bytes, reason, maximum dead letters. Moves an entry to the dead letters.
+    /// Also with a full memory, as `merge`.
     static let discard = RedisScript(
         ScriptPrelude.numbers + """
+            redis.call('XDEL', KEYS[1], '0-0')
             local entry = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
             if entry then
                 redis.call('XADD', KEYS[3], 'MAXLEN', ARGV[4], '*', 'n', entry[2][2], 'reason', ARGV[3], 'id', ARGV[1])
@@ -234,13 +237,23 @@ enum NotificationScripts {
             """)
 
     /// KEYS due; ARGV maximum number, delay. Returns the keys of records that are due: dates make events by now. They
-    /// are due again after the delay, unless a merge sets another time.
+    /// are due again after the delay, unless a merge sets another time. Also with a full memory, as `merge`.
     static let due = RedisScript(
         ScriptPrelude.clock + """
+            redis.call('ZREM', KEYS[1], '')
             local keys = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp, 'LIMIT', 0, ARGV[1])
             local later = string.format('%.0f', now + tonumber(ARGV[2]))
             for _, key in ipairs(keys) do redis.call('ZADD', KEYS[1], later, key) end
             return keys
+            """)
+
+    /// KEYS due; ARGV delay, keys of records. They are due after the delay.
+    static let postpone = RedisScript(
+        ScriptPrelude.clock + """
+            redis.call('ZREM', KEYS[1], '')
+            local later = string.format('%.0f', now + tonumber(ARGV[1]))
+            for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', later, ARGV[i]) end
+            return 1
             """)
 
     /// KEYS states, due, keys of states; ARGV their minimum age. Deletes the states that have not changed within that

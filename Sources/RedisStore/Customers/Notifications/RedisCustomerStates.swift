@@ -55,12 +55,28 @@ extension RedisNotifications {
     }
 
     func due(in partition: AppPartition) async -> [PurchaseChain] {
-        let keys = NotificationKeys(partition)
-        let reply = try? await redis.run(NotificationScripts.due, keys: [keys.due], Limits.taken, Limits.dueDelay)
-        guard let stored = await stored(reply?.texts.map { [$0] } ?? [], from: redis) else { return [] }
-        let hashes = stored.flatMap(\.self), lost = hashes.filter(\.values.isEmpty).map(\.key)
-        if !lost.isEmpty { _ = await redis.send([RedisCommand("ZREM", key: keys.due, lost)]) }
-        return hashes.compactMap { $0.details(self)?.chain }
+        for _ in 0..<Limits.unreadableBatches {
+            guard let chains = await nextDue(NotificationKeys(partition).due) else { return [] }
+            if !chains.isEmpty { return chains }
+        }
+        return []
+    }
+
+    /// Returns the chains of the next records that are due, which may all be lost or unreadable; nil without such records.
+    private func nextDue(_ due: RedisWord) async -> [PurchaseChain]? {
+        let reply = try? await redis.run(NotificationScripts.due, keys: [due], Limits.taken, Limits.dueDelay)
+        guard let keys = reply?.texts, !keys.isEmpty, let stored = await stored([keys], from: redis)?.first else {
+            return nil
+        }
+        let chains = stored.map { $0.details(self)?.chain }
+        let unread = zip(stored, chains).filter { $1 == nil }.map(\.0)
+        let lost = unread.filter(\.values.isEmpty).map(\.key)
+        let unreadable = unread.filter { !$0.values.isEmpty }.map(\.key)
+        if !lost.isEmpty { _ = await redis.send([RedisCommand("ZREM", key: due, lost)]) }
+        if !unreadable.isEmpty {
+            _ = try? await redis.run(NotificationScripts.postpone, keys: [due], Limits.unreadableDelay, unreadable)
+        }
+        return chains.compactMap(\.self)
     }
 
     /// The keys of a chain's record, under every cache key; writes use the first.

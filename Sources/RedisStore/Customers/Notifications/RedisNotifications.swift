@@ -45,6 +45,10 @@ final class RedisNotifications: NotificationStore {
         static let recovery: Duration = .seconds(600)
         /// The time after which a chain whose event is due is due again, if its record was not written.
         static let dueDelay: Duration = .seconds(60)
+        /// The time after which a record that this node cannot read is due again: its key is not configured any more.
+        static let unreadableDelay: Duration = .seconds(86_400)
+        /// The batches without a readable record that one search passes over.
+        static let unreadableBatches = 64
         static let takenBytes = 1 << 20
         /// The time after which a notification that a node took is taken over.
         static let stalled: Duration = .seconds(15)
@@ -149,9 +153,7 @@ final class RedisNotifications: NotificationStore {
 extension NotificationStoreFault {
     fileprivate init(_ error: RedisError) {
         self = .unreachable
-        if case .refused(let refusal) = error, refusal.kind == .outOfMemory || refusal.line.contains("OOM ") {
-            self = .full
-        }
+        if case .refused(let refusal) = error, refusal.kind == .outOfMemory { self = .full }
     }
 }
 
@@ -194,24 +196,28 @@ extension RedisNotifications {
         }
     }
 
-    func finish(_ finished: [FinishedNotification], in partition: AppPartition) async {
-        guard !finished.isEmpty else { return }
+    @discardableResult
+    func finish(_ finished: [FinishedNotification], in partition: AppPartition) async -> Bool {
+        guard !finished.isEmpty else { return true }
         let keys = NotificationKeys(partition)
-        _ = try? await redis.run(
+        let reply = try? await redis.run(
             NotificationScripts.finish, keys: [keys.pending, keys.totals, keys.events], retention,
             finished.map { notification in
                 let taken = notification.taken, event = notification.event.map { $0.sealed(keys, seal) }
                 return [RedisWord(taken.id), RedisWord(taken.storedBytes), event ?? ""]
             })
+        return reply != nil
     }
 
+    @discardableResult
     func discard(
         _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
-    ) async {
+    ) async -> Bool {
         let keys = NotificationKeys(partition)
-        _ = try? await redis.run(
+        let reply = try? await redis.run(
             NotificationScripts.discard, keys: [keys.pending, keys.totals, keys.dead], taken.id, taken.storedBytes,
             reason.rawValue, Limits.deadLetters)
+        return reply != nil
     }
 
     func dead(in partition: AppPartition, maximum: Int) async throws(StoreUnreachable) -> [DeadNotification] {
@@ -316,9 +322,9 @@ private struct SurveyReply {
 // MARK: - Recovery
 
 extension RedisNotifications {
-    func recovered(_ bundleID: String, _ environment: Environment) async -> Timestamp? {
-        let reply = try? await redis.send(RedisCommand("GET", key: RecoveryKeys(bundleID, environment).recovered))
-        return reply?.number.map { Timestamp(millisecondsSince1970: $0) }
+    func recovered(_ bundleID: String, _ environment: Environment) async throws(StoreUnreachable) -> Timestamp? {
+        let command = RedisCommand("GET", key: RecoveryKeys(bundleID, environment).recovered)
+        return try await redis.replies(to: [command], ofAnotherType: .null)[0].time
     }
 
     func record(recovered time: Timestamp, _ bundleID: String, _ environment: Environment) async {

@@ -3,7 +3,6 @@
 internal import Customers
 internal import Gateway
 internal import JSON
-internal import Receipts
 internal import Redis
 internal import Synchronization
 

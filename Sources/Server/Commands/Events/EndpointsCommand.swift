@@ -59,7 +59,7 @@ extension FleetConnection {
     func showEndpoints(as format: OutputFormat) async throws(StoreUnreachable) {
         var states: [EndpointState] = []
         for endpoint in access.now.rules.webhooks.sorted(by: { $0.name < $1.name }) {
-            let surveys = try await store.deliveries.surveys(of: endpoint.queues)
+            let surveys = try await store.deliveries.survey(endpoint.queues)
             states.append(EndpointState(endpoint: endpoint, surveys: surveys))
         }
         print(format == .json ? EndpointState.json(states) : EndpointState.text(states, at: .now()))

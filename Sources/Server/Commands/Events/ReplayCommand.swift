@@ -118,7 +118,7 @@ struct Replay: Sendable {
     /// - Parameter time: the beginning; nil for the oldest event.
     func plan(_ queues: [DeliveryQueue], since time: Timestamp?) async throws(StoreUnreachable) -> Plan {
         var steps: [Step] = [], oldest: Timestamp?
-        for (queue, survey) in zip(queues, try await deliveries.surveys(of: queues)) {
+        for (queue, survey) in zip(queues, try await deliveries.survey(queues)) {
             guard let current = try await position(survey, of: queue) else { continue }
             let target = try await target(time, in: queue)
             guard let first = try await firstEvent(after: target, in: queue), first <= current else { continue }

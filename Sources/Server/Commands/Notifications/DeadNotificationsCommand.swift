@@ -6,7 +6,6 @@ internal import Customers
 internal import JSON
 internal import Receipts
 internal import RedisStore
-internal import Telemetry
 
 struct DeadNotificationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,7 +24,8 @@ struct DeadNotificationsCommand: AsyncParsableCommand {
               receipt-gateway notifications dead --app com.example.shop --format json
 
             not_genuine: it no longer verifies. unreadable: its stored form was changed. unknown_form: no node had its \
-            cache key, or a newer version stored it. A backfill brings the notifications again, once the cause is removed.
+            cache key, or a newer version stored it. Once the cause is removed, a backfill brings the notifications again, \
+            as the runbook ReceiptGatewayNotificationDeadLetters shows: for eight days they are also known by their identity.
 
             Exit status: 0 for success, 1 if Redis does not answer, 64 if the command line is wrong, 78 if the \
             configuration is wrong or has no Redis.

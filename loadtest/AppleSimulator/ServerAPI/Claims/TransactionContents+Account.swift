@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ReceiptForge
-internal import Receipts
 
 extension TransactionContents {
     /// The claims of a transaction in an answer of verifyReceipt, without the time of signing.

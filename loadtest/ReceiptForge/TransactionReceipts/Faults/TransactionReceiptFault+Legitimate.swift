@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
-
 /// Odd but genuine transaction receipts: rejecting any of these rejects paying customers.
 extension TransactionReceiptForge {
     static let legitimate: [TransactionReceiptFault] = [
