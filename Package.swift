@@ -294,9 +294,7 @@ let package = Package(
             dependencies: [
                 "LoopbackPorts", "RealServers", "ReceiptForge", "Redis", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTestUtils", package: "swift-nio"),
             ],
             swiftSettings: commonSettings),
@@ -340,13 +338,13 @@ let package = Package(
         .testTarget(
             name: "JobsTests",
             dependencies: [
-                "Customers", "Gateway", "JSON", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
+                "Customers", "Gateway", "ReceiptForge", "Receipts", "Resilience", "TestSupport",
             ],
             swiftSettings: commonSettings),
         .testTarget(
             name: "OwnershipTests",
             dependencies: [
-                "Customers", "Gateway", "JSON", "Receipts",
+                "Customers", "Gateway", "Receipts",
             ],
             swiftSettings: commonSettings),
         .testTarget(
@@ -395,7 +393,6 @@ let package = Package(
                 "Operations", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Server",
                 "ServerTestSupport", "Settings", "Telemetry", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -432,7 +429,7 @@ let package = Package(
             name: "CustomersTests",
             dependencies: [
                 "API", "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "HTTPServer", "JSON",
-                "Operations", "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore",
+                "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore",
                 "Resilience", "Server", "ServerTestSupport", "Settings", "Telemetry", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -454,12 +451,11 @@ let package = Package(
             name: "ReceiptFuzzTargets",
             dependencies: [
                 "API", "AppStore", "Clients", "Cryptography", "Customers", "Gateway", "HTTPClient", "HTTPServer",
-                "JSON", "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
+                "JSON", "ReceiptForge", "Receipts", "Redis", "RedisStore", "Resilience", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/ReceiptFuzzTargets", swiftSettings: fuzzedSettings),
@@ -503,11 +499,9 @@ let package = Package(
             dependencies: [
                 "AppleSimulator", "Cryptography", "LoadTest", "LoopbackPorts", "RealCorpus", "RealServers",
                 "ReceiptForge", "Receipts", "Server", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: commonSettings),

@@ -237,7 +237,7 @@ extension UpstreamVerification {
         _ asked: CacheKey, for evaluated: EvaluatedRequest, by end: ContinuousClock.Instant?
     ) async throws(GatewayError) -> Result<UsableResult, MissingAnswer> {
         let (key, lookup) = await fetcher.lookUp(asked, for: evaluated)
-        if let found = cached(lookup, evaluated, key) { return found }
+        if let found = cached(lookup, evaluated, key) ?? knownFailure(lookup, evaluated, key) { return found }
         observe(.lookedUp(.miss))
         guard evaluated.request.options.mode != .local, let end else {
             var gap = MissingAnswer()
@@ -276,6 +276,18 @@ extension UpstreamVerification {
         // Purges by other nodes may be missing.
         if lookup.isDetached { found.reasons.append(.sharedStoreUnreachable) }
         return .success(found)
+    }
+
+    /// Returns the failure of the last request to Apple, with the cached answer from before it; nil if Apple is asked
+    /// again.
+    private func knownFailure(
+        _ lookup: CacheLookup, _ evaluated: EvaluatedRequest, _ key: CacheKey
+    ) -> Result<UsableResult, MissingAnswer>? {
+        guard let failure = fetcher.knownFailure(of: key, for: evaluated, since: lookup.result) else { return nil }
+        let found = cached(CacheLookup(failure, version: lookup.version), evaluated, key)
+        guard case .failure(var gap) = found else { return found }
+        gap.known = lookup.result
+        return .failure(gap)
     }
 
     /// Returns a new result, which the first request fetches for all.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Cryptography
+internal import JSON
 
 /// One command for Redis: its name and arguments, as bytes.
 package struct RedisCommand: Sendable, Redacted {
@@ -98,9 +99,7 @@ package struct RedisScript: Hashable, Sendable {
 
     package init(_ source: String) {
         self.source = source
-        digest = HashFunction.sha1.digest(of: Array(source.utf8)).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        digest = ASCII.hexadecimal(HashFunction.sha1.digest(of: Array(source.utf8)))
     }
 
     /// Returns the command that runs the script by its digest.

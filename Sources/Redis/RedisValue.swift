@@ -135,4 +135,12 @@ package enum RedisError: Error, Hashable, Sendable {
     case protocolViolation
     case refused(RedisRefusal)
     case shutDown
+
+    /// True if the command may have been executed.
+    package var mayFollowExecution: Bool {
+        switch self {
+        case .connectionLost, .timeout, .protocolViolation, .shutDown: true
+        case .notConnected, .pipelineFull, .refused: false
+        }
+    }
 }

@@ -19,7 +19,7 @@ final class RedisUpstreamCache: UpstreamCache {
     private let store: any RedisCommands
     private let names: EntryNames
     private let seal: StoreSeal
-    private let policy: FreshnessPolicy
+    private let policy = FreshnessPolicy()
     private let clock: @Sendable () -> Timestamp
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let counters: InvalidationCounters
@@ -55,7 +55,7 @@ final class RedisUpstreamCache: UpstreamCache {
     }
 
     init(
-        store: any RedisCommands, keys: StoreKeys, localBytes: Int, freshness: FreshnessPolicy = FreshnessPolicy(),
+        store: any RedisCommands, keys: StoreKeys, localBytes: Int,
         clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         self.store = store
@@ -63,7 +63,6 @@ final class RedisUpstreamCache: UpstreamCache {
         seal = StoreSeal(keys: keys)
         counters = InvalidationCounters()
         redisPurges = RedisPurges(store, seal: seal, counters: counters, clock: clock, observe: observe)
-        policy = freshness
         self.clock = clock
         self.observe = observe
         localCopies = Mutex(S3FIFOCache(maximumBytes: localBytes))

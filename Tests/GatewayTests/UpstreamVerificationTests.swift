@@ -27,12 +27,12 @@ private struct Fixture {
     init(
         _ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil,
         dates: LifecycleDates = LifecycleDates(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
-        timeouts: UpstreamTimeouts = .unhurried, remembers: Bool = false, randomness: Double = 0
+        timeouts: UpstreamTimeouts = .unhurried, remembers: Bool = false, randomness: Double = 0,
+        ports: FleetPorts = .embedded()
     ) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
         guards = UpstreamGuards(guardPolicy)
-        let ports = FleetPorts.embedded()
         verification = UpstreamVerification(
             UpstreamConnection(
                 upstream, guards: guards, lifecycle: lifecycle, timeouts: timeouts),
@@ -536,6 +536,20 @@ struct UpstreamVerificationTests {
         #expect(fixture.upstream.asked.count > asked[2])
         fixture.upstream.rewrite([.production: [.answer(.renewed)]])
         #expect(try await fixture.ask(at: 501 + 2 * seconds).provenance.degradedReasons == [])
+    }
+
+    @Test func `an answer that another node got ends a remembered failure`() async throws {
+        let ports = FleetPorts.embedded(), script: ScriptedUpstream.Script = [.production: [.answer(.renewed)]]
+        let fixture = Fixture(script, ports: ports), other = Fixture(script, ports: ports)
+        _ = try await fixture.ask(at: 150)
+        fixture.upstream.rewrite([.production: [.refusal(.notAuthenticated)]])
+        #expect(try await fixture.ask(at: 500).provenance.degradedReasons == [.upstreamDisagrees])
+        #expect(try await other.ask(at: 510).provenance.degradedReasons == [])
+        fixture.upstream.rewrite(script)
+        #expect(try await fixture.ask(at: 520).provenance.cache == .shared)
+        let asked = fixture.upstream.asked.count
+        #expect(try await fixture.ask(at: 600).provenance.degradedReasons == [])
+        #expect(fixture.upstream.asked.count == asked + 1)
     }
 
     @Test func `a wrong secret is reported each time`() async throws {

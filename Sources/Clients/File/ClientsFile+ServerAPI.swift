@@ -9,8 +9,6 @@ internal import Yams
 extension ClientsFile {
     // MARK: - Keys of the App Store Server API
 
-    /// The lengths of the groups of a UUID (RFC 9562 §4).
-    private static let issuerGroups = [8, 4, 4, 4, 12]
     /// The length of a key ID. App Store Connect issues key IDs of 10 characters; the rest is reserve.
     private static let keyIDLength = 8...16
 
@@ -30,9 +28,7 @@ extension ClientsFile {
     /// Returns the issuer in lower case, as App Store Connect shows it.
     private mutating func readIssuerID(_ node: Node?, of parent: Node) -> String? {
         guard let text = text(node, named: "issuer_id", of: parent) else { return nil }
-        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
-        let isHexadecimal = groups.joined().utf8.allSatisfy { ASCII.hexadecimalValue(of: $0) != nil }
-        if groups.map(\.utf8.count) == Self.issuerGroups, isHexadecimal { return text.lowercased() }
+        if ASCII.bytes(uuid: text.utf8Span.span) != nil { return text.lowercased() }
         return rejected(
             "issuer_id must be a UUID, as App Store Connect shows it (Users and Access, Integrations, In-App Purchase)",
             at: node)

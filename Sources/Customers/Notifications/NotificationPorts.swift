@@ -19,12 +19,12 @@ package protocol NotificationQueue: Sendable {
     func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification]
 
     /// Removes applied notifications and writes their events in one step.
-    /// - Returns: false if the store failed: what it did not remove is taken again.
+    /// - Returns: false if nothing was removed: it is taken again. True also after a lost reply.
     @discardableResult
     func finish(_ finished: [FinishedNotification], in partition: AppPartition) async -> Bool
 
     /// Moves a notification that cannot be applied to the dead letters.
-    /// - Returns: false if the store failed: the notification is taken again.
+    /// - Returns: false if it was not moved: it is taken again. True also after a lost reply.
     @discardableResult
     func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async -> Bool
 

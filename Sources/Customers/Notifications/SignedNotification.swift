@@ -59,9 +59,8 @@ extension SignedNotification {
         appAppleID = notification.appAppleID
         outdated = [notification.appTransaction?.appTransactionID, transaction?.signedFields.appTransactionID]
             .compactMap(\.self)
-        unreadableItems = notification.unreadableItems.map(\.error)
-        // What they say is asked at Apple.
-        outdated += notification.unreadableItems.flatMap { [$0.transactionID, $0.originalTransactionID] }
+        unreadableItems = notification.unreadableItems
+        outdated += notification.unreadableClaims.flatMap { [$0.transactionID, $0.originalTransactionID] }
             .compactMap(\.self)
         // The plan may come alone. A notification about no purchase has neither.
         guard let name = transaction?.originalTransactionID ?? plan?.originalTransactionID else { return }
@@ -70,8 +69,10 @@ extension SignedNotification {
             transaction?.signedFields.previousOriginalTransactionID ?? plan?.signedFields.previousOriginalTransactionID
         let chains = [name] + [previous].compactMap(\.self).filter { $0 != name }
         outdated += chains
-        // Without a signed environment nothing says whose state it is.
-        guard signed != nil else { return }
+        // Without a signed environment nothing says whose state it is. A plan without the transaction beside it would make
+        // the state look newer than it is: it may be a refund.
+        let lacksTransaction = transaction == nil && notification.signedTransaction != nil
+        guard signed != nil, !lacksTransaction else { return }
         let items = notification.stateItems
         updates = chains.map { CustomerStateUpdate(chain: chain($0), items: items, cause: cause) }
     }

@@ -14,15 +14,12 @@ package struct CachePolicy: Sendable {
         case expired
     }
 
-    private let freshness: FreshnessPolicy
+    private let freshness = FreshnessPolicy()
     private let randomness: @Sendable () -> Double
 
     /// - Parameter randomness: returns minus the logarithm of a random number between 0 and 1, which spreads the nodes'
     ///   early refreshes. 0 never refreshes early.
-    package init(freshness: FreshnessPolicy = FreshnessPolicy(), randomness: @escaping @Sendable () -> Double) {
-        self.freshness = freshness
-        self.randomness = randomness
-    }
+    package init(randomness: @escaping @Sendable () -> Double) { self.randomness = randomness }
 
     func use(of known: CachedResult, for evaluated: EvaluatedRequest) -> Use {
         let now = evaluated.now, maximumAge = evaluated.request.options.maximumAge

@@ -44,6 +44,7 @@ final class UpstreamFetcher: Sendable {
     /// Fetches in the background, for later requests.
     /// - Parameter known: the cached result, which may not be used any more.
     func refresh(_ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?) {
+        guard knownFailure(of: key, for: evaluated, since: known) == nil else { return }
         flights.start(Flight(key, for: evaluated)) { await self.fetch(key, for: evaluated, since: known) }
     }
 
@@ -82,7 +83,6 @@ final class UpstreamFetcher: Sendable {
     private func fetch(
         _ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
     ) async -> CachedResult {
-        if let failure = knownFailure(key, for: evaluated) { return failure }
         let (decision, outcome) = await singleFlight.decide(for: key) {
             await self.newerResult(of: key, for: evaluated, since: known)
         }
@@ -103,11 +103,13 @@ final class UpstreamFetcher: Sendable {
         }
     }
 
-    /// Returns the result of a recent request to which Apple had no answer, although there is an earlier answer.
-    private func knownFailure(_ key: CacheKey, for evaluated: EvaluatedRequest) -> CachedResult? {
-        guard let failure = failures.result(for: key),
-            failure.isFresh(at: clock(), maximumAge: evaluated.request.options.maximumAge),
-            evaluated.trusts(failure), isCurrent(failure, for: key, of: evaluated)
+    /// Returns the result of a recent request to which Apple had no answer; nil unless it is later than the cached answer.
+    func knownFailure(
+        of key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
+    ) -> CachedResult? {
+        guard let failure = failures.result(for: key), known.map({ failure.isNewer(than: $0) }) ?? true,
+            evaluated.trusts(failure), !failure.fetchedAt.isInFuture(at: clock()),
+            isCurrent(failure, for: key, of: evaluated)
         else { return nil }
         return failure
     }

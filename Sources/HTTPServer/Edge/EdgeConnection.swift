@@ -212,8 +212,9 @@ struct EdgeConnection {
         guard case .answering(let deadline, _) = phase else { return false }
         forgetRequest()
         if isClosingAfterAnswer {
-            // The client may read the answer slowly.
-            phase = .lingering(until: max(deadline, now + rules.lingerDeadline))
+            // The client may read the answer slowly, but not beyond the end of the server.
+            let last = min(deadline, lastMoment ?? deadline)
+            phase = .lingering(until: max(last, now + rules.lingerDeadline))
         } else {
             phase = .awaitingHead(isFirst: false, until: now + rules.idleDeadline)
         }
@@ -259,7 +260,8 @@ struct EdgeConnection {
         case .awaitingHead(let isFirst, let deadline) where isDelayed && rules.idleGrace > .zero:
             phase = .awaitingHead(isFirst: isFirst, until: min(deadline, last, now + rules.idleGrace))
         case .awaitingHead: return finish(until: last)
-        case .receiving, .answering, .lingering, .closed: break
+        case .lingering(let deadline): phase = .lingering(until: min(deadline, max(last, now + rules.lingerDeadline)))
+        case .receiving, .answering, .closed: break
         }
         return .nothing
     }

@@ -84,10 +84,14 @@ package final class RequestContext: Sendable {
 
     /// Records that the edge has refused the request. Work that goes on ends without a line or a span of its own.
     func refuse(as problem: Problem.Code, bodyBytes: Int) {
-        if client !== Client.unidentified { keepDetails(bodyBytes: bodyBytes, isLogged: false) }
         record.withLock { record in
             (record.isLogged, record.isRefused) = (false, true)
-            (record.details.bodyBytes, record.details.problem) = (bodyBytes, problem)
+            record.details.problem = problem
+            // Later the handler has the body.
+            if record.completion == nil { record.details.bodyBytes = bodyBytes }
+            if client !== Client.unidentified {
+                (record.details.client, record.details.keyID) = (client.name, client.keyID)
+            }
         }
     }
 

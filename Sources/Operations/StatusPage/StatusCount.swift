@@ -69,7 +69,7 @@ extension StatusCount: CaseIterable {
         (.cacheFaults, .init(MetricCatalogue.sharedCacheFaults)),
         (.cacheForgeries, .init(MetricCatalogue.sharedCacheFaults, SharedCacheFault.sealInvalid)),
         (.limitsAdmitted, .decisions { $0.decision == .admitted }),
-        (.limitsAlone, .decisions { [.localShare, .open, .closed].contains($0.source) }),
+        (.limitsAlone, .decisions { $0.source.isDegraded }),
         (.limitsInShadow, .decisions { $0.decision == .refusedInShadow }),
         (.refusedByRate, .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.rate)),
         (.refusedByConcurrency, .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.concurrency)),

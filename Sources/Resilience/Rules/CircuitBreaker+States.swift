@@ -72,8 +72,6 @@ extension CircuitBreaker {
     package struct Permit: Hashable, Sendable {
         let generation: UInt64
         var probe: Probes.Number?
-        /// True if the call would have been rejected in another mode than `metricsOnly`.
-        package internal(set) var overrulesRejection = false
     }
 }
 

@@ -43,7 +43,7 @@ package struct CircuitBreaker: Hashable, Sendable {
         case .auto: return decide(at: now)
         case .metricsOnly:
             if case .call(let permit) = decide(at: now) { return .call(permit) }
-            return .call(Permit(generation: generation, overrulesRejection: true))
+            return .call(Permit(generation: generation))
         case .forcedClosed: return .call(Permit(generation: generation))
         case .forcedOpen: return .reject(retryAfter: policy.firstOpening)
         }

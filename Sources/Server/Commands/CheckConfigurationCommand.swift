@@ -25,9 +25,9 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        try options.orExit { () throws(ConfigurationProblems) in try configuration.tryOut() }
+        try orExit { () throws(ConfigurationProblems) in try configuration.tryOut() }
         print(configuration.effectiveText, terminator: "")
-        try options.orExit { () throws(ConfigurationProblems) in try warn(about: configuration) }
+        try orExit { () throws(ConfigurationProblems) in try warn(about: configuration) }
     }
 
     /// Prints what `serve` starts with, although it is probably not intended.

@@ -30,15 +30,15 @@ struct ConfigurationOptions: ParsableArguments {
     func load(through files: FileReadings = FileReadings()) throws -> GatewayConfiguration {
         try orExit { () throws(ConfigurationProblems) in try source.load(readFile: files.read) }
     }
+}
 
-    /// Runs a body that may find the configuration wrong; prints the problems and exits.
-    func orExit<Value>(_ body: () throws(ConfigurationProblems) -> Value) throws -> Value {
-        do throws(ConfigurationProblems) {
-            return try body()
-        } catch {
-            StandardError.write(error.description)
-            throw ExitCode.misconfigured
-        }
+/// Runs a body that may find the configuration wrong; prints the problems and exits.
+func orExit<Value>(_ body: () throws(ConfigurationProblems) -> Value) throws -> Value {
+    do throws(ConfigurationProblems) {
+        return try body()
+    } catch {
+        StandardError.write(error.description)
+        throw ExitCode.misconfigured
     }
 }
 

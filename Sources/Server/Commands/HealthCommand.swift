@@ -30,7 +30,7 @@ struct HealthCommand: AsyncParsableCommand {
     var ready = false
 
     func run() async throws {
-        let admin = try options.orExit { () throws(ConfigurationProblems) in try options.source.admin() }
+        let admin = try orExit { () throws(ConfigurationProblems) in try options.source.admin() }
         guard admin.port != 0 else {
             print("gateway.admin.port is 0: the gateway's log names the port that the system chose")
             throw ExitCode.failure

@@ -54,12 +54,7 @@ struct InitCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do throws(ConfigurationProblems) {
-            try checkOpenSSL()
-        } catch {
-            StandardError.write(error.description)
-            throw ExitCode.misconfigured
-        }
+        try orExit { () throws(ConfigurationProblems) in try checkOpenSSL() }
         let first = FirstConfiguration(folder: absoluteFolder, client: client, apps: app, key: .random())
         do throws(ConfigurationProblems) {
             try first.check()

@@ -37,7 +37,7 @@ struct HashKeyCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let pepper = try options.orExit { () throws(ConfigurationProblems) in
+        let pepper = try orExit { () throws(ConfigurationProblems) in
             try checkOpenSSL()
             return try options.source.keySettings().pepper
         }
@@ -81,7 +81,7 @@ struct SealKeyCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let (pepper, form) = try options.orExit { () throws(ConfigurationProblems) in
+        let (pepper, form) = try orExit { () throws(ConfigurationProblems) in
             try checkOpenSSL()
             try ClientsFileSeal.checkOpenSSL()
             return try options.source.keySettings()

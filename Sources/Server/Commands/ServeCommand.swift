@@ -56,7 +56,7 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger, logSettings: settings, requestLines: requestLines,
             droppedLogLines: { StandardError.log.droppedLines }, shutdownRequests: await .signals())
         dependencies.reloading = Reloading(source: options.source, files: files, triggers: await .ofProcess())
-        let server = try options.orExit { [dependencies] () throws(ConfigurationProblems) in
+        let server = try orExit { [dependencies] () throws(ConfigurationProblems) in
             try buildGatewayServer(configuration, in: dependencies)
         }
         MetricsSystem.bootstrap(server.metrics)

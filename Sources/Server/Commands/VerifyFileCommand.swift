@@ -51,7 +51,7 @@ struct VerifyFileCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let verification = try options.orExit { () throws(ConfigurationProblems) in
+        let verification = try orExit { () throws(ConfigurationProblems) in
             try checkOpenSSL()
             return try LocalVerificationRun(try options.source.localVerification(), adding: root)
         }

@@ -33,7 +33,7 @@ struct TestWebhookCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let (access, sender) = try options.orExit { () throws(ConfigurationProblems) in
+        let (access, sender) = try orExit { () throws(ConfigurationProblems) in
             try checkOpenSSL()
             let rules = AccessRules(configuration, try ClientsFile(configuration, at: .now()))
             let sender = try HTTPWebhookSender(

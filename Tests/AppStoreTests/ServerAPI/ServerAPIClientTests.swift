@@ -9,6 +9,7 @@ import Receipts
 import Resilience
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import AppStore
 
@@ -175,6 +176,23 @@ struct ServerAPIClientTests {
                     "transaction_info sandbox throttled", "rejected sandbox upstream_paused",
                     "transaction_info sandbox paused", "subscription_statuses sandbox answered",
                 ])
+        }
+    }
+
+    @Test func `a call that waited for a slot respects a pause of its quota, and is not charged`() async throws {
+        try await ServerAPIBench.run(sandbox: { _ in .statuses() }) { bench in
+            let endpoint = UpstreamEndpoint(.serverAPI, .sandbox), slots = bench.guards[endpoint]
+            var passes: [UpstreamGuard.Pass] = []
+            while case let health = bench.guards.health(of: endpoint), health.inFlight < health.concurrencyLimit {
+                passes.append(try await slots.acquire(forCallBy: .now + .seconds(3600), limiter: bench.limiter))
+            }
+            async let result = bench.send(Self.info)
+            try await eventually { bench.guards.health(of: endpoint).waiting == 1 }
+            bench.guards.pause(bench.quota(of: Self.info, in: .sandbox), for: .seconds(600))
+            for pass in passes { slots.release(pass, .neutral) { _ in } }
+            let line = await result.line
+            #expect(line == "upstream_paused" && bench.sandbox.requests.isEmpty)
+            #expect(bench.limiter.charges.allSatisfy { $0.isEmpty })
         }
     }
 

@@ -50,6 +50,33 @@ struct UnreadableItemTests {
         #expect(left.mayName(Samples.original) && left.mayName("7") == claim.hasSuffix("ransactionId"))
     }
 
+    private static func history(_ notifications: [String]) throws -> ServerAPIAnswer {
+        let items = notifications.map { #"{"signedPayload":"\#($0)"}"# }.joined(separator: ",")
+        let call = try ServerAPICall(
+            method: "POST", path: "/inApps/v1/notifications/history", query: nil, body: Array("{}".utf8))
+        return try verifier.answer(
+            httpStatus: 200, body: Array(#"{"notificationHistory":[\#(items)]}"#.utf8), to: call)
+    }
+
+    @Test func `one odd notification spoils no page of the history`() throws {
+        let payload = String(decoding: NotificationContents().payload, as: UTF8.self)
+            .replacing(/"signedDate":[0-9]+/, with: #""signedDate":"soon""#)
+        let odd = String(decoding: Samples.pki.jws(Array(payload.utf8)), as: UTF8.self)
+        let answer = try Self.history([Samples.notification(), odd])
+        #expect(answer.signedPayloads.count == 2 && answer.unreadable.count == 1)
+    }
+
+    @Test func `a plan of another subscription in a notification shows no interception`() throws {
+        let payload = """
+            {"notificationType":"DID_RENEW","notificationUUID":"0f2b7a52-8c14-4b8e-8a5e-1c9d3e7f6a03",
+             "signedDate":\(TransactionContents.signedByDefault.millisecondsSince1970),
+             "data":{"bundleId":"\(Samples.app)","environment":"Sandbox",
+              "signedTransactionInfo":"\(Samples.item("7"))","signedRenewalInfo":"\(Samples.renewalInfo())"}}
+            """
+        let unrelated = String(decoding: Samples.pki.jws(Array(payload.utf8)), as: UTF8.self)
+        #expect(throws: ServerAPIAnswerFault.contradiction(.otherTransaction)) { try Self.history([unrelated]) }
+    }
+
     @Test func `an element that is no text is left out`() throws {
         let body = #"{"signedTransactions":[1,"\#(Samples.item("7"))",null,{}]}"#
         let answer = try Self.verifier.answer(

@@ -141,9 +141,10 @@ struct NotificationRouteTests {
         guard case .v2(let jws) = try NotificationBody(Array(body.utf8)) else { return }
         let signed = try SignedNotification(
             SignedSamples.verifier.verifyNotification(jws, at: NotificationSite.now))
-        #expect(signed.updates.map(\.items.count) == [1] && signed.outdated.contains("2000000900000001"))
-        guard case .transaction(let kept)? = signed.updates[0].items.first else { return #expect(!isPlanOdd) }
-        #expect(isPlanOdd && kept.cancellationDate != nil)
+        #expect(signed.outdated.contains("2000000900000001"))
+        // A plan without its transaction would make the state look newer than it is.
+        #expect(signed.updates.map(\.items.count) == (isPlanOdd ? [1] : []))
+        for case .transaction(let kept) in signed.updates.flatMap(\.items) { #expect(kept.cancellationDate != nil) }
     }
 
     @Test(arguments: ["", #""news":{"bundleId":"com.example.forge"},"#])

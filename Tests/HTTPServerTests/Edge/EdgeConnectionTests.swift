@@ -119,6 +119,20 @@ struct EdgeConnectionTests {
         expect(connection.deadlinePassed(at: start + .seconds(32)), is: "close")
     }
 
+    @Test mutating func `a last answer that is not read ends with the server`() {
+        var other = connection
+        deliver(to: &connection)
+        _ = connection.quiesce(at: start)
+        _ = connection.beginAnswer(isLast: true)
+        _ = connection.endAnswer(at: start + .seconds(1))
+        #expect(connection.deadline == start + .seconds(20))
+        deliver(to: &other)
+        _ = other.beginAnswer(isLast: true)
+        _ = other.endAnswer(at: start + .seconds(1))
+        _ = other.quiesce(at: start + .seconds(2))
+        #expect(other.deadline == start + .seconds(22))
+    }
+
     @Test mutating func `the socket is read until the connection has ended, and input waits for the answer`() {
         #expect(connection.wantsRead && connection.wantsInput)
         deliver(to: &connection)

@@ -20,6 +20,8 @@ struct OutcomeTests {
         (200, "", body("local", "miss"), .local), (200, "", body("local", "miss") + #"","degraded":true"#, .degraded),
         (200, "a; fwd=miss; collapsed", body("local", "miss") + #"","degraded":true,"#, .degraded),
         (200, "", body("local", "miss") + #"","degraded":false"#, .local),
+        (200, "", body("notification", "miss"), .local),
+        (200, "", body("notification", "miss") + #"","degraded":true"#, .degraded),
         (200, "", body("apple", "stale") + #"","degraded":true"#, .stale),
         (200, "", #"{"verdict":"rejected","reason":"signature_invalid","#, .rejected),
         (200, "", #"{"verdict":"undecided","reason":"upstream_timeout","#, .undecided),

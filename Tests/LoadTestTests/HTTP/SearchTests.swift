@@ -62,7 +62,12 @@ struct SearchTests {
 
     @Test func `objectives are thresholds`() throws {
         let objective = try #require(ObjectiveOption(argument: "p99<25ms,errors<0.1%"))
-        #expect(objective.thresholds.map(\.expression) == ["p99<25ms", "errors<0.1%"])
-        for text in ["", "p99<25ms,", "p99"] { #expect(ObjectiveOption(argument: text) == nil, "\(text)") }
+        // A server that rejects nearly all at once is fast, and makes no errors.
+        #expect(objective.thresholds.map(\.expression) == ["p99<25ms", "errors<0.1%", "shed<=1%"])
+        let own = try #require(ObjectiveOption(argument: "p99<25ms,shed<5%"))
+        #expect(own.thresholds.map(\.expression) == ["p99<25ms", "shed<5%"])
+        for text in ["", "p99<25ms,", "p99", "p99<25ms,questions<=1"] {
+            #expect(ObjectiveOption(argument: text) == nil, "\(text)")
+        }
     }
 }

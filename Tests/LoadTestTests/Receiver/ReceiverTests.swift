@@ -131,7 +131,10 @@ struct ReceiverTests {
         await receiver.stop()
     }
 
-    @Test(arguments: [["--events", "0"], ["--fault", "tired"], ["--fault", "{status: 204}"], ["--gateways", "11"]])
+    @Test(arguments: [
+        ["--events", "0"], ["--fault", "tired"], ["--fault", "{status: 204}"], ["--gateways", "11"],
+        ["--endpoints", "1"],
+    ])
     func `an impossible measurement is refused`(options: [String]) {
         #expect(throws: (any Error).self) { try WebhooksCommand.parse(options) }
     }

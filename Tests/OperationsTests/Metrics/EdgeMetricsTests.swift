@@ -102,6 +102,7 @@ struct EdgeMetricsTests {
         #expect(connection.inFlight == 0)
         let lines = connection.log.containing(#""request_id""#)
         #expect(lines.count == 1 && lines[0].contains(#""status":503"#), "\(lines)")
+        #expect(lines[0].contains(#""body_bytes":3"#), "\(lines)")
         #expect(lines[0].contains(#""route":"/v1/verify""#) && lines[0].contains(#""client":"loopback""#), "\(lines)")
     }
 

@@ -73,6 +73,8 @@ extension Threshold.Metric {
         }
     }
 
+    var isOfScenarios: Bool { if case .count = self { true } else { false } }
+
     var unit: String {
         switch self {
         case .percentile, .mean, .maximum: "ms"

@@ -27,8 +27,8 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(
         help: .value(
             "p99<25ms,...",
-            "Thresholds, separated by commas: of p50 to p99.99, mean, max (us, ms, s), errors, shed "
-                + "(%), rate."))
+            "Thresholds, separated by commas: of p50 to p99.99, mean, max (us, ms, s), errors (%), rate, "
+                + "or the share of an outcome. Without one of 'shed', at most 1% may be shed."))
     var slo: ObjectiveOption
 
     @Option(help: .value("rate", "The first rate."))
@@ -87,7 +87,8 @@ struct SearchCommand: AsyncParsableCommand {
         while let rate = search.next {
             ProgressStream.redraw(progress(of: search, rate))
             let result = try await step(rate, number: search.steps, source, requestsBefore: requests)
-            requests += result.totals.intended
+            // With the warm-up, so that no fresh receipt is sent twice.
+            requests += Int((rate * (stepDuration.seconds + warmup.seconds)).rounded(.up))
             ProgressStream.redraw("")
             report.steps.append(SearchReport.Step(result))
             show(report.steps.last?.line ?? "")
@@ -147,11 +148,14 @@ struct SearchCommand: AsyncParsableCommand {
 struct ObjectiveOption: Hashable, Sendable, ExpressibleByArgument {
     let thresholds: [Threshold]
 
-    /// Reads `p99<25ms,errors<0.1%`.
+    /// Reads `p99<25ms,errors<0.1%`. Adds a limit of `shed` if there is none: a server that rejects what it cannot answer
+    /// meets any other objective.
     init?(argument: String) {
-        let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
-        thresholds = parts.compactMap { Threshold(argument: String($0)) }
-        guard thresholds.count == parts.count else { return nil }
+        let parts = argument.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let named = parts.compactMap { Threshold(argument: $0) }
+        guard named.count == parts.count, !named.contains(where: \.metric.isOfScenarios) else { return nil }
+        let limitsShed = named.contains { $0.metric == .share(.shed) }
+        thresholds = named + (limitsShed ? [] : [Threshold(argument: "shed<=1%")].compactMap(\.self))
     }
 }
 

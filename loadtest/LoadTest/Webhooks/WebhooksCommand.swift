@@ -64,7 +64,9 @@ struct WebhooksCommand: LongRunCommand {
         try check("--endpoints", endpoints, in: 1...10)
         try check("--gateways", gateways, in: 1...10)
         try check((1...600).contains(quiet.seconds), "--quiet takes from 1s to 10m.")
-        do { _ = try receiverFault } catch { throw ValidationError("--fault: \(error)") }
+        let fault: ReceiverFault
+        do { fault = try receiverFault } catch { throw ValidationError("--fault: \(error)") }
+        try check(fault == .none || endpoints > 1, "--endpoints takes at least 2 with a fault, which the last one has.")
     }
 
     func measure() async throws -> Int32 {

@@ -4,7 +4,7 @@
 /// signature and the signatures inside it were verified. Only a `ReceiptVerifier` creates one.
 ///
 /// Unknown claims and values are kept as they are; all claims are in the payload. An item that Apple signed and that
-/// cannot be read is nil, as if the notification did not have it: the others count.
+/// cannot be read is nil, and named in `unreadableItems`: the others count.
 public struct VerifiedNotification: Sendable, Confidential {
     /// The verified JWS, with its payload.
     public let jws: VerifiedJWS
@@ -34,8 +34,11 @@ public struct VerifiedNotification: Sendable, Confidential {
     public private(set) var summary: [UInt8]?
     /// `externalPurchaseToken` as Apple wrote it, in JSON.
     public private(set) var externalPurchaseToken: [UInt8]?
-    /// The readable claims of the items that cannot be read as a whole.
-    package private(set) var unreadableItems: [UnreadableClaims] = []
+    /// The faults of the items that Apple signed and that cannot be read. What the notification is about may be among
+    /// them: look it up at Apple.
+    public var unreadableItems: [ReceiptError] { unreadableClaims.map(\.error) }
+    /// The claims of these items that can be read.
+    package private(set) var unreadableClaims: [UnreadableClaims] = []
     /// The JWS of `transaction`.
     package private(set) var signedTransaction: String?
     /// The JWS of `renewalInfo`.
@@ -108,7 +111,7 @@ public struct VerifiedNotification: Sendable, Confidential {
             return try verify(jws)
         } catch {
             guard let claims = verifier.unreadableClaims(jws, error, at: now) else { throw error }
-            unreadableItems.append(claims)
+            unreadableClaims.append(claims)
             return nil
         }
     }
@@ -117,11 +120,11 @@ public struct VerifiedNotification: Sendable, Confidential {
     /// any.
     private func checkItems() throws(ReceiptError) {
         let apps = Set(
-            [bundleID, transaction?.bundleID, appTransaction?.bundleID] + unreadableItems.map(\.bundleID))
+            [bundleID, transaction?.bundleID, appTransaction?.bundleID] + unreadableClaims.map(\.bundleID))
         guard apps.subtracting([nil]).count <= 1 else { throw ReceiptError(.itemsOfDifferentApps) }
         let environments = Set(
             [environment, transaction?.environment, renewalInfo?.environment, appTransaction?.environment]
-                + unreadableItems.map(\.environment))
+                + unreadableClaims.map(\.environment))
         guard environments.subtracting([nil]).count <= 1 else { throw ReceiptError(.itemsOfDifferentEnvironments) }
         guard let transaction, let renewalInfo else { return }
         guard renewalInfo.belongs(to: transaction) else { throw ReceiptError(.renewalInfoUnrelated) }

@@ -236,23 +236,27 @@ enum NotificationScripts {
             return 1
             """)
 
-    /// KEYS due; ARGV maximum number, delay. Returns the keys of records that are due: dates make events by now. They
-    /// are due again after the delay, unless a merge sets another time. Also with a full memory, as `merge`.
+    /// KEYS due; ARGV maximum number, delay. Returns a time, and the keys of records that are due: dates make events by
+    /// now. They are due again at that time, unless a merge sets another time. Also with a full memory, as `merge`.
     static let due = RedisScript(
         ScriptPrelude.clock + """
             redis.call('ZREM', KEYS[1], '')
             local keys = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp, 'LIMIT', 0, ARGV[1])
             local later = string.format('%.0f', now + tonumber(ARGV[2]))
             for _, key in ipairs(keys) do redis.call('ZADD', KEYS[1], later, key) end
+            table.insert(keys, 1, later)
             return keys
             """)
 
-    /// KEYS due; ARGV delay, keys of records. They are due after the delay.
+    /// KEYS due; ARGV a time, delay, keys of records. Those that are still due at that time are due after the delay.
     static let postpone = RedisScript(
         ScriptPrelude.clock + """
             redis.call('ZREM', KEYS[1], '')
-            local later = string.format('%.0f', now + tonumber(ARGV[1]))
-            for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', later, ARGV[i]) end
+            local later = string.format('%.0f', now + tonumber(ARGV[2]))
+            for i = 3, #ARGV do
+                local score = redis.call('ZSCORE', KEYS[1], ARGV[i])
+                if score and tonumber(score) == tonumber(ARGV[1]) then redis.call('ZADD', KEYS[1], later, ARGV[i]) end
+            end
             return 1
             """)
 

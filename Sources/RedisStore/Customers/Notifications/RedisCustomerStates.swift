@@ -65,7 +65,8 @@ extension RedisNotifications {
     /// Returns the chains of the next records that are due, which may all be lost or unreadable; nil without such records.
     private func nextDue(_ due: RedisWord) async -> [PurchaseChain]? {
         let reply = try? await redis.run(NotificationScripts.due, keys: [due], Limits.taken, Limits.dueDelay)
-        guard let keys = reply?.texts, !keys.isEmpty, let stored = await stored([keys], from: redis)?.first else {
+        let texts = reply?.texts ?? [], keys = Array(texts.dropFirst())
+        guard let again = texts.first, !keys.isEmpty, let stored = await stored([keys], from: redis)?.first else {
             return nil
         }
         let chains = stored.map { $0.details(self)?.chain }
@@ -74,7 +75,8 @@ extension RedisNotifications {
         let unreadable = unread.filter { !$0.values.isEmpty }.map(\.key)
         if !lost.isEmpty { _ = await redis.send([RedisCommand("ZREM", key: due, lost)]) }
         if !unreadable.isEmpty {
-            _ = try? await redis.run(NotificationScripts.postpone, keys: [due], Limits.unreadableDelay, unreadable)
+            _ = try? await redis.run(
+                NotificationScripts.postpone, keys: [due], again, Limits.unreadableDelay, unreadable)
         }
         return chains.compactMap(\.self)
     }

@@ -45,8 +45,9 @@ final class RedisNotifications: NotificationStore {
         static let recovery: Duration = .seconds(600)
         /// The time after which a chain whose event is due is due again, if its record was not written.
         static let dueDelay: Duration = .seconds(60)
-        /// The time after which a record that this node cannot read is due again: its key is not configured any more.
-        static let unreadableDelay: Duration = .seconds(86_400)
+        /// The time after which a record that this node cannot read is due again. Another node may have its key, or know
+        /// its form.
+        static let unreadableDelay: Duration = .seconds(600)
         /// The batches without a readable record that one search passes over.
         static let unreadableBatches = 64
         static let takenBytes = 1 << 20
@@ -200,13 +201,12 @@ extension RedisNotifications {
     func finish(_ finished: [FinishedNotification], in partition: AppPartition) async -> Bool {
         guard !finished.isEmpty else { return true }
         let keys = NotificationKeys(partition)
-        let reply = try? await redis.run(
-            NotificationScripts.finish, keys: [keys.pending, keys.totals, keys.events], retention,
-            finished.map { notification in
-                let taken = notification.taken, event = notification.event.map { $0.sealed(keys, seal) }
-                return [RedisWord(taken.id), RedisWord(taken.storedBytes), event ?? ""]
-            })
-        return reply != nil
+        let words = finished.map { notification in
+            let taken = notification.taken, event = notification.event.map { $0.sealed(keys, seal) }
+            return [RedisWord(taken.id), RedisWord(taken.storedBytes), event ?? ""]
+        }
+        return await mayHaveRun(
+            NotificationScripts.finish, keys: [keys.pending, keys.totals, keys.events], retention, words)
     }
 
     @discardableResult
@@ -214,10 +214,18 @@ extension RedisNotifications {
         _ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition
     ) async -> Bool {
         let keys = NotificationKeys(partition)
-        let reply = try? await redis.run(
+        return await mayHaveRun(
             NotificationScripts.discard, keys: [keys.pending, keys.totals, keys.dead], taken.id, taken.storedBytes,
             reason.rawValue, Limits.deadLetters)
-        return reply != nil
+    }
+
+    /// Runs a script. Returns false if it certainly did not run.
+    private func mayHaveRun(
+        _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
+    ) async -> Bool {
+        let results = await redis.run(script, [ScriptCall(keys: keys, words: arguments.redisWords)])
+        guard case .failure(let error)? = results.first else { return true }
+        return error.mayFollowExecution
     }
 
     func dead(in partition: AppPartition, maximum: Int) async throws(StoreUnreachable) -> [DeadNotification] {

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Clients
 internal import Customers
+internal import Gateway
 internal import Receipts
 internal import RedisStore
 internal import Telemetry
@@ -132,7 +133,8 @@ struct EventListing {
 extension LoggedEvent {
     var line: String {
         [
-            position.time.description, event.type.rawValue, event.bundleID, event.environment.argument,
+            position.time.description, event.type.rawValue, event.bundleID,
+            UpstreamEnvironment(event.environment).rawValue,
             event.originalTransactionID ?? "-", event.id,
         ].map { $0.printable() }.joined(separator: "  ")
     }

@@ -56,7 +56,7 @@ struct BackfillCommand: AsyncParsableCommand {
     var app: String?
 
     @Option(help: "The environment; without it, both.")
-    var environment: EnvironmentArgument?
+    var environment: UpstreamEnvironment?
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -66,7 +66,7 @@ struct BackfillCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let connections = try options.orExit { () throws(ConfigurationProblems) in
+        let connections = try orExit { () throws(ConfigurationProblems) in
             try NotificationConnections(configuration, requiring: app)
         }
         let isComplete = try await connections.use {
@@ -79,8 +79,8 @@ struct BackfillCommand: AsyncParsableCommand {
     }
 
     private func subjects(ofApp bundleID: String) -> [Backfill.Subject] {
-        (environment.map { [$0] } ?? EnvironmentArgument.allCases).map {
-            Backfill.Subject(bundleID: bundleID, environment: $0.environment)
+        (environment.map { [$0] } ?? UpstreamEnvironment.allCases).map {
+            Backfill.Subject(bundleID: bundleID, environment: Environment($0))
         }
     }
 }
@@ -91,7 +91,7 @@ struct Backfill: Sendable {
         let bundleID: String
         let environment: Environment
 
-        var name: String { "\(bundleID) \(environment.argument)" }
+        var name: String { "\(bundleID) \(UpstreamEnvironment(environment).rawValue)" }
     }
 
     let history: any NotificationHistory
@@ -179,7 +179,7 @@ extension Backfill.Subject {
     /// The command that reads what is left.
     fileprivate func continuation(from time: Timestamp) -> String {
         "To continue later:\nreceipt-gateway notifications backfill --since \(time) --app \(bundleID.quotedForShell) "
-            + "--environment \(environment.argument)\n"
+            + "--environment \(UpstreamEnvironment(environment).rawValue)\n"
     }
 }
 

@@ -24,17 +24,7 @@ struct NotificationsCommand: AsyncParsableCommand {
         subcommands: [BackfillCommand.self, TestNotificationCommand.self, DeadNotificationsCommand.self])
 }
 
-/// The environments that Apple sends notifications from, as arguments.
-enum EnvironmentArgument: String, CaseIterable, ExpressibleByArgument {
-    case production
-    case sandbox
-
-    var environment: Environment { self == .production ? .production : .sandbox }
-}
-
-extension Environment {
-    var argument: String { self == .production ? "production" : "sandbox" }
-}
+extension UpstreamEnvironment: ExpressibleByArgument {}
 
 /// The connections of a command about notifications: to Apple's history, and to the store of the fleet.
 struct NotificationConnections: Sendable {

@@ -36,7 +36,7 @@ struct TestNotificationCommand: AsyncParsableCommand {
     var app: String
 
     @Option(help: "The environment whose notification URL is tested.")
-    var environment = EnvironmentArgument.production
+    var environment = UpstreamEnvironment.production
 
     @Option(help: ArgumentHelp("The seconds to wait for the notification, 1 to 600.", valueName: "seconds"))
     var timeout = 60
@@ -49,13 +49,13 @@ struct TestNotificationCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let connections = try options.orExit { () throws(ConfigurationProblems) in
+        let connections = try orExit { () throws(ConfigurationProblems) in
             try NotificationConnections(configuration, requiring: app)
         }
         let delivery = TestDelivery(
             history: connections.history, queue: connections.store, timeout: .seconds(timeout))
         let result = try await connections.use {
-            await delivery.run(app, environment.environment) { StandardError.write($0 + "\n") }
+            await delivery.run(app, Environment(environment)) { StandardError.write($0 + "\n") }
         }
         print(result.text)
         if !result.isSuccess { throw ExitCode.failure }

@@ -149,11 +149,7 @@ enum CustomerIDs {
         return (0..<digits).contains(original) ? original : nil
     }
 
-    /// Returns the order of a transaction: M and the transaction ID to the base 36.
-    static func orderID(of transactionID: String) -> String? {
-        Int64(transactionID).map { "M" + String($0, radix: 36, uppercase: true) }
-    }
-
+    /// - Parameter orderID: M and the transaction ID to the base 36.
     static func transactionID(ofOrder orderID: String) -> String? {
         guard orderID.hasPrefix("M") else { return nil }
         return Int64(orderID.dropFirst(), radix: 36).map { String($0) }

@@ -99,7 +99,8 @@ enum LoadOutcome: String, CaseIterable, Codable, Sendable {
         case UInt8(ascii: "s"): return opening.containsText(#""cache":"stale""#) ? .stale : .hitShared
         default: break
         }
-        let isLocal = opening.letter(after: #""source":""#) == UInt8(ascii: "l")
+        // Of the evidence, or of Apple's stored notifications: without a call to Apple.
+        let isLocal = [UInt8(ascii: "l"), UInt8(ascii: "n")].contains(opening.letter(after: #""source":""#))
         // First: a request that waited for another request's call may get no answer of Apple's either.
         if isLocal, opening.containsText(#""degraded":true"#) { return .degraded }
         if cache.contains(.collapsed) { return .collapsed }

@@ -105,7 +105,6 @@ struct LoadMeasurements: Sendable {
     var cpuSeconds = 0.0
     /// The time for which the workers were ready to run while other threads had the cores.
     var readySeconds = 0.0
-    var reconnects = 0
     /// The time from the beginning of the recorded part to the last answer.
     var seconds = 0.0
 
@@ -119,7 +118,6 @@ struct LoadMeasurements: Sendable {
         failures.merge(other.failures, uniquingKeysWith: +)
         cpuSeconds += other.cpuSeconds
         readySeconds += other.readySeconds
-        reconnects += other.reconnects
         seconds = max(seconds, other.seconds)
     }
 

@@ -78,8 +78,6 @@ struct Recorder: Sendable {
         count(.measured) { $0.abandoned += requests }
     }
 
-    mutating func reconnected() { measurements.reconnects += 1 }
-
     private mutating func count(_ role: Role, _ change: (inout RequestCounts) -> Void) {
         change(&slice.counts)
         if role == .measured { change(&measurements.counts) }

@@ -292,7 +292,6 @@ extension LoadWorker {
     func closed(_ connection: LoadConnection) {
         connections.removeAll { $0 === connection }
         guard state != .finished else { return }
-        recorder.reconnected()
         // A server that closes without an answer would get connections without a pause.
         connection.hasAnswered ? openConnection() : openLater()
     }
