@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 package import Receipts
 internal import Resilience
 internal import Synchronization
@@ -61,8 +62,8 @@ struct LocalVerifier: Sendable {
 
     /// Verifies a JWS of this kind, unless it was verified before.
     private func item(_ jws: [UInt8], _ kind: Kind, at now: Timestamp) throws(ReceiptError) -> SignedItem {
-        let digest = Fingerprint(of: jws.span)
-        if let known = items.item(of: digest), known.isOf(kind) { return known }
+        let tag = SignedItemCache.tag(of: jws.span)
+        if let tag, let known = items.item(of: tag), known.isOf(kind) { return known }
         let item: SignedItem =
             switch kind {
             case .transaction: .transaction(try receipts.verifyTransaction(jws, at: now))
@@ -70,7 +71,7 @@ struct LocalVerifier: Sendable {
             case .appTransaction: .appTransaction(try receipts.verifyAppTransaction(jws, at: now))
             case .alone: try itemAlone(jws, at: now)
             }
-        items.insert(item, of: digest)
+        if let tag { items.insert(item, of: tag) }
         return item
     }
 
@@ -94,12 +95,20 @@ extension SignedItem {
     }
 }
 
-/// The items verified lately in this process, by the digest of all bytes of their JWS; bounded in bytes.
+/// The items verified lately in this process, by a tag of all bytes of their JWS; bounded in bytes.
 ///
-/// A customer's history is sent again and again with one new transaction. A digest costs a tenth of a verification.
-/// Only verified items are kept, so that junk evicts none.
+/// A customer's history is sent again and again with one new transaction. Only verified items are kept, so that junk
+/// evicts none.
 package final class SignedItemCache: Sendable {
-    private let items: Mutex<S3FIFOCache<Fingerprint, SignedItem>>
+    private enum Limits {
+        /// The longest JWS that is recognised; Apple's have 6 KB.
+        static let jwsBytes = 64 << 10
+    }
+
+    /// The key and the tags never leave the process, so a client can only guess.
+    private static let hash = UniversalHash(maximumBytes: Limits.jwsBytes)
+
+    private let items: Mutex<S3FIFOCache<UniversalHash.Tag, SignedItem>>
     private let maximumBytes: Int
     private let onLookup: @Sendable (_ isKnown: Bool) -> Void
 
@@ -114,14 +123,17 @@ package final class SignedItemCache: Sendable {
     /// An empty cache of the same size.
     var emptied: SignedItemCache { SignedItemCache(maximumBytes: maximumBytes, onLookup: onLookup) }
 
-    func item(of digest: Fingerprint) -> SignedItem? {
-        let item = items.withLock { $0.find(digest) }
+    /// Returns nil for a JWS that is too long to be recognised.
+    static func tag(of jws: Span<UInt8>) -> UniversalHash.Tag? { hash.tag(of: jws) }
+
+    func item(of tag: UniversalHash.Tag) -> SignedItem? {
+        let item = items.withLock { $0.find(tag) }
         onLookup(item != nil)
         return item
     }
 
-    func insert(_ item: SignedItem, of digest: Fingerprint) {
-        items.withLock { $0.insert(item, for: digest, byteCount: item.byteCount) }
+    func insert(_ item: SignedItem, of tag: UniversalHash.Tag) {
+        items.withLock { $0.insert(item, for: tag, byteCount: item.byteCount) }
     }
 
     func removeAll() {

@@ -58,23 +58,23 @@ struct SignedItemCacheTests {
         for text in texts {
             let verdict = try await verdict(VerificationRequest([text]))
             #expect(verdict != .genuine)
-            #expect(cache.item(of: Fingerprint(of: text.span)) == nil)
+            #expect(cache.item(of: text) == nil)
         }
         #expect(try await verdict(VerificationRequest([transaction])) == .genuine)
-        #expect(cache.item(of: Fingerprint(of: transaction.span)) != nil)
+        #expect(cache.item(of: transaction) != nil)
     }
 
     @Test func `a cache of size 0 keeps nothing`() async throws {
         let none = SignedItemCache(maximumBytes: 0)
         #expect(try await answer(VerificationRequest([transaction]), none).verdict == .genuine)
-        #expect(none.item(of: Fingerprint(of: transaction.span)) == nil)
+        #expect(none.item(of: transaction) == nil)
     }
 
     @Test func `the items stay within the size, the last ones stay`() async throws {
         let small = SignedItemCache(maximumBytes: 64 << 10)
         let items = (0..<200).map { number in Samples.transaction { $0.transactionID = "\(number)" } }
         _ = try await answer(VerificationRequest(items), small)
-        let kept = items.map { small.item(of: Fingerprint(of: $0.span)) }
+        let kept = items.map { small.item(of: $0) }
         let bytes = kept.compactMap { $0?.byteCount }.reduce(0, +)
         #expect(bytes > 0 && bytes <= 64 << 10)
         #expect(kept.last.map { $0 != nil } == true)
@@ -90,5 +90,11 @@ struct SignedItemCacheTests {
         let verifier = trusting ? Samples.verifier : ReceiptVerifier()
         return try await VerificationService(verifier: CurrentVerifier(verifier, items: other ?? cache))
             .verify(request, at: Samples.time(10))
+    }
+}
+
+extension SignedItemCache {
+    fileprivate func item(of jws: [UInt8]) -> SignedItem? {
+        Self.tag(of: jws.span).flatMap { item(of: $0) }
     }
 }
