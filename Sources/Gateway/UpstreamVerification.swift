@@ -259,8 +259,7 @@ extension UpstreamVerification {
         case .fresh, .dueForRefresh:
             observe(.lookedUp(.shared))
             if use == .dueForRefresh {
-                observe(.refreshedEarly)
-                fetcher.refresh(key, for: evaluated, since: known)
+                if fetcher.refresh(key, for: evaluated, since: known) { observe(.refreshedEarly) }
             }
             if let failure {
                 var gap = MissingAnswer(failure)
@@ -283,7 +282,9 @@ extension UpstreamVerification {
     private func knownFailure(
         _ lookup: CacheLookup, _ evaluated: EvaluatedRequest, _ key: CacheKey
     ) -> Result<UsableResult, MissingAnswer>? {
-        guard let failure = fetcher.knownFailure(of: key, for: evaluated, since: lookup.result) else { return nil }
+        guard evaluated.request.options.mode != .local,
+            let failure = fetcher.knownFailure(of: key, for: evaluated, since: lookup.result)
+        else { return nil }
         let found = cached(CacheLookup(failure, version: lookup.version), evaluated, key)
         guard case .failure(var gap) = found else { return found }
         gap.known = lookup.result

@@ -532,6 +532,8 @@ struct UpstreamVerificationTests {
             asked.append(fixture.upstream.asked.count)
         }
         #expect(asked[0] == asked[1] && asked[1] < asked[2])
+        let local = try await fixture.ask(.local, at: 500 + seconds) { $0.options.maximumAge = .seconds(1) }
+        #expect(local.provenance.source == .local && local.provenance.degradedReasons == [])
         _ = try await fixture.ask(at: 501 + seconds) { $0.options.maximumAge = .zero }
         #expect(fixture.upstream.asked.count > asked[2])
         fixture.upstream.rewrite([.production: [.answer(.renewed)]])

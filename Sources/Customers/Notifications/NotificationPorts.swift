@@ -19,12 +19,12 @@ package protocol NotificationQueue: Sendable {
     func take(from partition: AppPartition, includingStalled: Bool) async -> [TakenNotification]
 
     /// Removes applied notifications and writes their events in one step.
-    /// - Returns: false if nothing was removed: it is taken again. True also after a lost reply.
+    /// - Returns: false if the store refused it or is away: the notifications are taken again.
     @discardableResult
     func finish(_ finished: [FinishedNotification], in partition: AppPartition) async -> Bool
 
     /// Moves a notification that cannot be applied to the dead letters.
-    /// - Returns: false if it was not moved: it is taken again. True also after a lost reply.
+    /// - Returns: false if the store refused it or is away: the notification is taken again.
     @discardableResult
     func discard(_ taken: TakenNotification, _ reason: DeadLetterReason, in partition: AppPartition) async -> Bool
 

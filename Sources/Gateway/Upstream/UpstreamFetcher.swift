@@ -43,9 +43,12 @@ final class UpstreamFetcher: Sendable {
 
     /// Fetches in the background, for later requests.
     /// - Parameter known: the cached result, which may not be used any more.
-    func refresh(_ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?) {
-        guard knownFailure(of: key, for: evaluated, since: known) == nil else { return }
+    /// - Returns: false if Apple had no answer lately.
+    @discardableResult
+    func refresh(_ key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?) -> Bool {
+        guard knownFailure(of: key, for: evaluated, since: known) == nil else { return false }
         flights.start(Flight(key, for: evaluated)) { await self.fetch(key, for: evaluated, since: known) }
+        return true
     }
 
     /// Joins the flight, or starts it. A flight that began before a purge does not answer a request that came after it:
@@ -108,7 +111,8 @@ final class UpstreamFetcher: Sendable {
         of key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
     ) -> CachedResult? {
         guard let failure = failures.result(for: key), known.map({ failure.isNewer(than: $0) }) ?? true,
-            evaluated.trusts(failure), !failure.fetchedAt.isInFuture(at: clock()),
+            failure.isFresh(at: clock(), maximumAge: nil), !failure.fetchedAt.isInFuture(at: clock()),
+            evaluated.trusts(failure),
             isCurrent(failure, for: key, of: evaluated)
         else { return nil }
         return failure

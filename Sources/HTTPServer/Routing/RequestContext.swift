@@ -74,7 +74,7 @@ package final class RequestContext: Sendable {
     /// - Parameter isLogged: true if the request may get a line.
     func keepDetails(bodyBytes: Int?, isLogged: Bool) {
         record.withLock { record in
-            (record.isKept, record.isLogged) = (true, isLogged)
+            (record.isKept, record.isLogged) = (true, isLogged && !record.isRefused)
             (record.details.client, record.details.keyID) = (client.name, client.keyID)
             record.details.bodyBytes = bodyBytes
         }

@@ -30,7 +30,8 @@ package final class RequestPipeline: Sendable {
     /// Begins the work for a complete request that the edge accepted.
     func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
         if context.match.isProbe { return step(context) { try dispatch(context, body) } }
-        let isLogged = log.isOn, isTraced = log.tracing.begin(context)
+        let isLogged = log.isOn
+        let isTraced = log.tracing.isOn && !context.isRefused && log.tracing.begin(context)
         if isLogged || isTraced { context.keepDetails(bodyBytes: body.bytes.readableBytes, isLogged: isLogged) }
         return step(context) { try log.tracing.run(context) { try dispatch(context, body) } }
     }

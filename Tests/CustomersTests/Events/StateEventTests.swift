@@ -3,6 +3,7 @@
 import Gateway
 import RealServers
 import Receipts
+import Redis
 import Testing
 import TestSupport
 
@@ -112,8 +113,20 @@ import TestSupport
         let due = NotificationKeys(Samples.partition).due.text
         #expect(try stage.server.ask("ZCARD", due) == "151")
         #expect(await store.due(in: Samples.partition) == [Samples.chain])
-        let soon = "\(Self.now.advanced(by: .seconds(300)).millisecondsSince1970)"
-        #expect(try stage.server.ask("ZCOUNT", due, "-inf", soon) == "1")
+        func count(dueIn seconds: ClosedRange<Int64>) throws -> String {
+            let ends = [seconds.lowerBound, seconds.upperBound].map {
+                "\(Self.now.advanced(by: .seconds($0)).millisecondsSince1970)"
+            }
+            return try stage.server.ask("ZCOUNT", due, ends[0], ends[1])
+        }
+        #expect(try count(dueIn: 0...300) == "1" && count(dueIn: 301...3600) == "150")
+        // What another node has scheduled meanwhile stays.
+        let key = NotificationKeys(Samples.partition).due, member = "a record"
+        try stage.server.ask("ZADD", due, "7", member)
+        for time in ["6", "7"] {
+            _ = try await stage.redis.run(NotificationScripts.reschedule, keys: [key], time, "", member)
+            #expect(try stage.server.ask("ZCARD", due) == (time == "6" ? "152" : "151"))
+        }
     }
 
     @Test(.redis) func `dates alone make an event, once`() async throws {

@@ -139,8 +139,9 @@ struct NotificationRouteTests {
         #expect(site.registry.value(of: "notification_unreadable_items_total") == 1)
         #expect(site.log.containing(isPlanOdd ? "autoRenewStatus" : "expiresDate").count == 1)
         guard case .v2(let jws) = try NotificationBody(Array(body.utf8)) else { return }
-        let signed = try SignedNotification(
-            SignedSamples.verifier.verifyNotification(jws, at: NotificationSite.now))
+        let verified = try SignedSamples.verifier.verifyNotification(jws, at: NotificationSite.now)
+        #expect(verified.unreadableItems.map(\.rule) == [.claimMalformed])
+        let signed = try SignedNotification(verified)
         #expect(signed.outdated.contains("2000000900000001"))
         // A plan without its transaction would make the state look newer than it is.
         #expect(signed.updates.map(\.items.count) == (isPlanOdd ? [1] : []))

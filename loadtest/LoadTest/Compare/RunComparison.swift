@@ -102,7 +102,8 @@ extension RunComparison {
             ComparedFigure("slowest response", "ms", a.response.maxMs, b.response.maxMs),
             ComparedFigure("service p50", "ms", a.service.p50Ms, b.service.p50Ms),
             ComparedFigure("service p99", "ms", a.service.p99Ms, b.service.p99Ms),
-            share("failed", { $0.failed + $0.unanswered }, \.failed), share("shed", \.shed, \.shed),
+            share("failed", \.errorPercent, \.failed),
+            share("shed", { 100 * Double($0.totals.shed) / Double($0.totals.intended) }, \.shed),
             ComparedFigure("unanswered", "", Double(a.totals.unanswered), Double(b.totals.unanswered)),
             ComparedFigure("send lag p99", "ms", a.generator.sendLag.p99Ms, b.generator.sendLag.p99Ms),
         ]
@@ -117,10 +118,10 @@ extension RunComparison {
     }
 
     private func share(
-        _ name: String, _ count: (RunResult.Totals) -> Int, _ second: (RunResult.Second) -> Int
+        _ name: String, _ total: (RunResult) -> Double, _ second: (RunResult.Second) -> Int
     ) -> ComparedFigure {
         func percent(_ count: Int, of all: Int) -> Double? { all > 0 ? 100 * Double(count) / Double(all) : nil }
-        let shares = [a, b].map { percent(count($0.totals), of: $0.totals.intended) }
+        let shares = [a, b].map { $0.totals.intended > 0 ? total($0) : nil }
         return judged(
             ComparedFigure(name, "%", shares[0], shares[1]),
             NoiseRule(typical: .mean, smallest: Self.smallestPoints)

@@ -5,7 +5,7 @@ internal import Redis
 
 /// The scripts over the keys of one partition. Each is atomic.
 enum NotificationScripts {
-    static let all = [store, take, finish, discard, dead, survey, merge, due, postpone, drop]
+    static let all = [store, take, finish, discard, dead, survey, merge, due, reschedule, drop]
 
     /// The name of the consumer group, and of its only consumer: a notification is taken over by its idle time, not by
     /// the node that took it.
@@ -248,14 +248,17 @@ enum NotificationScripts {
             return keys
             """)
 
-    /// KEYS due; ARGV a time, delay, keys of records. Those that are still due at that time are due after the delay.
-    static let postpone = RedisScript(
+    /// KEYS due; ARGV a time, delay, keys of records. Those that are still due at that time are due after the delay, or
+    /// never without a delay.
+    static let reschedule = RedisScript(
         ScriptPrelude.clock + """
             redis.call('ZREM', KEYS[1], '')
-            local later = string.format('%.0f', now + tonumber(ARGV[2]))
+            local later = ARGV[2] ~= '' and string.format('%.0f', now + tonumber(ARGV[2]))
             for i = 3, #ARGV do
                 local score = redis.call('ZSCORE', KEYS[1], ARGV[i])
-                if score and tonumber(score) == tonumber(ARGV[1]) then redis.call('ZADD', KEYS[1], later, ARGV[i]) end
+                if score and tonumber(score) == tonumber(ARGV[1]) then
+                    if later then redis.call('ZADD', KEYS[1], later, ARGV[i]) else redis.call('ZREM', KEYS[1], ARGV[i]) end
+                end
             end
             return 1
             """)

@@ -71,14 +71,18 @@ extension RedisNotifications {
         }
         let chains = stored.map { $0.details(self)?.chain }
         let unread = zip(stored, chains).filter { $1 == nil }.map(\.0)
-        let lost = unread.filter(\.values.isEmpty).map(\.key)
-        let unreadable = unread.filter { !$0.values.isEmpty }.map(\.key)
-        if !lost.isEmpty { _ = await redis.send([RedisCommand("ZREM", key: due, lost)]) }
-        if !unreadable.isEmpty {
-            _ = try? await redis.run(
-                NotificationScripts.postpone, keys: [due], again, Limits.unreadableDelay, unreadable)
-        }
+        await reschedule(unread.filter(\.values.isEmpty), in: due, dueAt: again, after: "")
+        await reschedule(
+            unread.filter { !$0.values.isEmpty }, in: due, dueAt: again, after: Limits.unreadableDelay)
         return chains.compactMap(\.self)
+    }
+
+    /// - Parameter delay: a duration, or nothing to remove the records.
+    private func reschedule(
+        _ records: [StoredHash], in due: RedisWord, dueAt time: String, after delay: any RedisArgument
+    ) async {
+        guard !records.isEmpty else { return }
+        _ = try? await redis.run(NotificationScripts.reschedule, keys: [due], time, delay, records.map(\.key))
     }
 
     /// The keys of a chain's record, under every cache key; writes use the first.

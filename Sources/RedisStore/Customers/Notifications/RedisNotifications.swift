@@ -219,7 +219,7 @@ extension RedisNotifications {
             reason.rawValue, Limits.deadLetters)
     }
 
-    /// Runs a script. Returns false if it certainly did not run.
+    /// Runs a script. Returns false if Redis refused it, or no connection took it.
     private func mayHaveRun(
         _ script: RedisScript, keys: [RedisWord], _ arguments: any RedisArgument...
     ) async -> Bool {
