@@ -91,31 +91,15 @@ struct EdgeBackPressureTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test func `a client that keeps the connection after the last answer has only the usual time`() throws {
-        let channel = try Self.connection { $0.lingerDeadline = .zero }.channel
-        let text = String(buffer: Self.request())
-        let last = text.replacing("\r\nContent-Type", with: "\r\nConnection: close\r\nContent-Type")
-        channel.pipeline.syncOperations.fireChannelRead(NIOAny(ByteBuffer(string: last)))
-        channel.pipeline.fireChannelReadComplete()
-        Self.pass(turns: 10, of: channel)
-        #expect(try Self.answers(of: channel) == 1)
-        channel.embeddedEventLoop.advanceTime(to: .now() + .minutes(1))
-        #expect(!channel.isActive)
-        _ = try channel.finish(acceptAlreadyClosed: true)
-    }
-
     // MARK: - Steps
 
     private static func channel() throws -> EmbeddedChannel { try connection().channel }
 
-    private static func connection(
-        _ change: (inout EdgeRules) -> Void = { _ in }
-    ) throws -> (channel: EmbeddedChannel, handler: EdgeHandler) {
-        var rules = EdgeRules(
+    private static func connection() throws -> (channel: EmbeddedChannel, handler: EdgeHandler) {
+        let rules = EdgeRules(
             bodyLimit: .kibibytes(64), headersDeadline: .hours(1), requestDeadline: .hours(1),
             answerDeadline: .hours(1),
             idleDeadline: .hours(1), shutdownGrace: .hours(1))
-        change(&rules)
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let handler = VerifyHandler(
             verification: Forged.service,
