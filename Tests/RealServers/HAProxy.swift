@@ -27,7 +27,12 @@ extension RealServer {
         }
     }
 
-    /// Starts HAProxy as a TCP load balancer that names each client in a header of the PROXY protocol, also in its checks.
+    /// The address of the load balancer that names clients. Its checks count for no client: the wait for the load balancer
+    /// is one, with the address 127.0.0.1, and would take the place of a check.
+    public static let namingAddress = "127.0.0.9"
+
+    /// Starts HAProxy as a TCP load balancer at `namingAddress` that names each client in a header of the PROXY protocol,
+    /// also in its checks.
     public static func haproxyNamingClients(to backend: Backend) async throws -> RealServer {
         try await RealServer("haproxy") { port, folder in
             let file = folder.appending(path: "haproxy.cfg")
@@ -40,7 +45,8 @@ extension RealServer {
                 listen gateway
                     bind 127.0.0.1:\(port)
                     option httpchk GET /readyz
-                    server gateway 127.0.0.1:\(backend.dataPort) send-proxy-v2 check check-send-proxy inter 300ms
+                    default-server inter 300ms source \(namingAddress) send-proxy-v2 check-send-proxy
+                    server gateway 127.0.0.1:\(backend.dataPort) check
 
                 """
             try Data(text.utf8).write(to: file)

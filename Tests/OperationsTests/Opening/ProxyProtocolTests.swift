@@ -16,7 +16,7 @@ struct ProxyProtocolTests {
     private static let probe = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test func `behind HAProxy each client has its own limit, and health checks have an answer`() async throws {
-        let ranges = try AddressRanges(configuration: "127.0.0.1")
+        let ranges = try AddressRanges(configuration: RealServer.namingAddress)
         try await RunningGateway.with({ configuration in
             configuration.http.proxyProtocolAddresses = ranges
             configuration.http.limits.connectionsPerAddress = 1
