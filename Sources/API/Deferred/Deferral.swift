@@ -45,7 +45,7 @@ package final class Deferral: Sendable {
             let job = try await store.job(withKey: key.text, for: wanted, of: client.name)
             // A job without a verdict is no answer: the client sends the purchase again.
             // The request itself is checked against the client's apps: a job of an app that the client lost is no answer.
-            guard let job, [.waiting, .done].contains(job.status), client.apps.contains(job.result.bundleID) else {
+            guard let job, job.status.holdsKeys, client.apps.contains(job.result.bundleID) else {
                 return nil
             }
             return reply(job, under: terms)

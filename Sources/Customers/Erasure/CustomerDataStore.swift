@@ -74,7 +74,7 @@ package struct IDsToErase: Sendable {
     package func contains(_ id: String) -> Bool { texts.contains(id) }
 
     /// Returns true if a whole value of JSON is one of the IDs.
-    func areNamed(by value: String) -> Bool { value.utf8.count >= Limits.shortestWord && texts.contains(value) }
+    func areNamed(by value: String) -> Bool { lengths.contains(value.utf8.count) && texts.contains(value) }
 
     /// Returns true if any of the IDs is a whole word of these bytes: JSON, or a stored form. In DER the byte after a
     /// text may be a digit, too (`SEQUENCE` is 0x30); there the byte before it is its length.

@@ -50,6 +50,9 @@ package enum JobStatus: String, CaseIterable, Hashable, Sendable {
     case expired
     /// It ended the process of its worker too often, or its client no longer exists.
     case failed
+
+    /// False for a job that ended without a verdict: its idempotency keys may be used again.
+    package var holdsKeys: Bool { self == .waiting || self == .done }
 }
 
 /// The jobs that wait for the same upstream. A failing upstream does not hold back the jobs of another upstream. The

@@ -111,8 +111,7 @@ final class UpstreamFetcher: Sendable {
         of key: CacheKey, for evaluated: EvaluatedRequest, since known: CachedResult?
     ) -> CachedResult? {
         guard let failure = failures.result(for: key), known.map({ failure.isNewer(than: $0) }) ?? true,
-            failure.isFresh(at: clock(), maximumAge: nil), !failure.fetchedAt.isInFuture(at: clock()),
-            evaluated.trusts(failure),
+            failure.isFresh(at: clock(), maximumAge: nil), isUsable(failure, for: evaluated),
             isCurrent(failure, for: key, of: evaluated)
         else { return nil }
         return failure
@@ -219,8 +218,11 @@ extension UpstreamFetcher {
     private func usable(_ key: CacheKey, for evaluated: EvaluatedRequest) async -> CacheLookup {
         let found = await cache.lookUp(key, naming: evaluated.transactionIDs(of: key))
         guard let result = found.result else { return found }
-        let isUsable = evaluated.trusts(result) && !result.fetchedAt.isInFuture(at: clock())
-        return isUsable ? found : CacheLookup(nil, version: found.version)
+        return isUsable(result, for: evaluated) ? found : CacheLookup(nil, version: found.version)
+    }
+
+    private func isUsable(_ result: CachedResult, for evaluated: EvaluatedRequest) -> Bool {
+        evaluated.trusts(result) && !result.fetchedAt.isInFuture(at: clock())
     }
 }
 

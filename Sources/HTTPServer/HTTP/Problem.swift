@@ -197,8 +197,7 @@ extension Problem {
         case .foreignOrigin: self.init(.forbidden, .foreignOrigin, "Pages of other sites may not send this request.")
         case .tooManyOfAddress:
             self.init(
-                .tooManyRequests, .quotaExceeded,
-                "Too much of this address is in flight. Retry later.")
+                .tooManyRequests, .quotaExceeded, "Too much of this address is in flight. Retry later.")
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
         case .bodyTooLarge:

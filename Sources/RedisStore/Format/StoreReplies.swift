@@ -40,6 +40,17 @@ extension RedisCommands {
         try await inParts(commands) { await send($0) }
     }
 
+    /// Returns the replies, and `value` for a key of another type: it is not the gateway's.
+    func replies(
+        to commands: [RedisCommand], ofAnotherType value: RedisValue
+    ) async throws(StoreUnreachable) -> [RedisValue] {
+        try await inParts(commands) { part in
+            await send(part).map { reply in
+                if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { .success(value) } else { reply }
+            }
+        }
+    }
+
     /// Sends a part after the other: a connection rejects more commands than it can keep waiting.
     private func inParts<Call>(
         _ calls: [Call], _ send: ([Call]) async -> RedisResults
@@ -50,15 +61,6 @@ extension RedisCommands {
             values += try await send(part).values(count: part.count)
         }
         return values
-    }
-
-    /// Returns the replies, and `value` for a key of another type: it is not the gateway's.
-    func replies(
-        to commands: [RedisCommand], ofAnotherType value: RedisValue
-    ) async throws(StoreUnreachable) -> [RedisValue] {
-        try await send(commands).map { reply in
-            if case .failure(.refused(let refusal)) = reply, refusal.isWrongType { .success(value) } else { reply }
-        }.values(count: commands.count)
     }
 
     func list(_ command: RedisCommand) async throws(StoreUnreachable) -> [RedisValue] {
@@ -94,4 +96,7 @@ extension RedisValue {
     var elements: [RedisValue] { (try? list()) ?? [] }
 
     var texts: [String] { elements.compactMap(\.text) }
+
+    /// A time in milliseconds since 1970; nil if it is empty.
+    var time: Timestamp? { number.map { Timestamp(millisecondsSince1970: $0) } }
 }

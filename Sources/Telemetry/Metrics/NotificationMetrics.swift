@@ -52,9 +52,9 @@ extension MetricCatalogue {
 
     static let notifications = [
         notificationsReceived, notificationsRefused, notificationUnreadableItems, notificationsApplied,
-        notificationApplySeconds,
-        notificationDeadLetters, notificationRecoveries, notificationBacklogEntries, notificationBacklogBytes,
-        notificationBacklogLimit, notificationOldestPending, notificationDeadLettersStored, notificationLastAge,
+        notificationApplySeconds, notificationDeadLetters, notificationRecoveries, notificationBacklogEntries,
+        notificationBacklogBytes, notificationBacklogLimit, notificationOldestPending, notificationDeadLettersStored,
+        notificationLastAge,
     ]
 }
 

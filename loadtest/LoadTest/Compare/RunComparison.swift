@@ -102,8 +102,8 @@ extension RunComparison {
             ComparedFigure("slowest response", "ms", a.response.maxMs, b.response.maxMs),
             ComparedFigure("service p50", "ms", a.service.p50Ms, b.service.p50Ms),
             ComparedFigure("service p99", "ms", a.service.p99Ms, b.service.p99Ms),
-            share("failed", \.errorPercent, \.failed),
-            share("shed", { 100 * Double($0.totals.shed) / Double($0.totals.intended) }, \.shed),
+            share("failed", { $0.totals.intended > 0 ? $0.errorPercent : nil }, \.failed),
+            share("shed", { Self.percent($0.totals.shed, of: $0.totals.intended) }, \.shed),
             ComparedFigure("unanswered", "", Double(a.totals.unanswered), Double(b.totals.unanswered)),
             ComparedFigure("send lag p99", "ms", a.generator.sendLag.p99Ms, b.generator.sendLag.p99Ms),
         ]
@@ -117,15 +117,17 @@ extension RunComparison {
             NoiseRule(typical: .median, smallestShare: Self.smallestShare), second)
     }
 
+    private static func percent(_ count: Int, of all: Int) -> Double? {
+        all > 0 ? 100 * Double(count) / Double(all) : nil
+    }
+
     private func share(
-        _ name: String, _ total: (RunResult) -> Double, _ second: (RunResult.Second) -> Int
+        _ name: String, _ total: (RunResult) -> Double?, _ second: (RunResult.Second) -> Int
     ) -> ComparedFigure {
-        func percent(_ count: Int, of all: Int) -> Double? { all > 0 ? 100 * Double(count) / Double(all) : nil }
-        let shares = [a, b].map { $0.totals.intended > 0 ? total($0) : nil }
-        return judged(
-            ComparedFigure(name, "%", shares[0], shares[1]),
+        judged(
+            ComparedFigure(name, "%", total(a), total(b)),
             NoiseRule(typical: .mean, smallest: Self.smallestPoints)
-        ) { percent(second($0), of: $0.answered + $0.failed + $0.shed) }
+        ) { Self.percent(second($0), of: $0.answered + $0.failed + $0.shed) }
     }
 
     private func judged(

@@ -72,7 +72,7 @@ struct EmbeddedJobs: Sendable {
 
     func job(withKey key: String, _ identity: [UInt8], of client: String) throws(JobRefusal) -> VerificationJob? {
         guard let id = byKey[Name(client: client, text: Array(key.utf8))], let entry = entries[id],
-            [.waiting, .done].contains(entry.job.status)
+            entry.job.status.holdsKeys
         else { return nil }
         guard entry.identity == identity else { throw .keyReused }
         return entry.job

@@ -19,7 +19,7 @@ package struct UnreadableClaims: Hashable, Sendable {
         originalTransactionID = try? claims.identifier("originalTransactionId")
         productID = try? claims.text("productId")
         bundleID = try? claims.text("bundleId")
-        environment = (try? claims.text("environment")).flatMap { $0 }.flatMap(Environment.init(rawValue:))
+        environment = (try? claims.text("environment")).flatMap(Environment.init(rawValue:))
         isRevoked = claims.hasValue("revocationDate") || claims.hasValue("revocationReason")
     }
 }

@@ -187,13 +187,6 @@ extension DeliverySurvey {
     }
 }
 
-extension RedisValue {
-    /// A time in milliseconds since 1970; nil if it is empty.
-    var time: Timestamp? {
-        number.map { Timestamp(millisecondsSince1970: $0) }
-    }
-}
-
 // MARK: - Encryption
 
 extension RedisDeliveryStore {

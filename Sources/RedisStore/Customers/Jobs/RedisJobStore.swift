@@ -133,7 +133,7 @@ struct RedisJobStore: JobStore {
             let fields = RedisCommand("HMGET", key: RedisWord(JobKeys.job(id)), "request_name", "status")
             let values = try await redis.replies(to: [fields], ofAnotherType: .null)[0].elements
             guard values.count == 2, let name = values[0].bytes,
-                let status = values[1].text.flatMap({ JobStatus(rawValue: $0) }), [.waiting, .done].contains(status)
+                values[1].text.flatMap({ JobStatus(rawValue: $0) })?.holdsKeys == true
             else { continue }
             return (id, RedisWord(name))
         }
